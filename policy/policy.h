@@ -1,0 +1,98 @@
+/*
+ * The policy: what the person wrote, in memory, and what it says of a call.
+ * No MCP and no I/O after loading.  Runs in the monitor (before and after it
+ * is confined: a reload reads the same files again) and in the commands.
+ */
+#ifndef DW_POLICY_POLICY_H
+#define DW_POLICY_POLICY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct policy;
+
+enum policy_mode { POLICY_ENFORCE, POLICY_OBSERVE };
+enum policy_action { ACTION_ALLOW, ACTION_ASK, ACTION_BLOCK };
+enum policy_format { FORMAT_OWN, FORMAT_GUARD, FORMAT_BOUNCER };
+enum policy_args { ARGS_FULL, ARGS_REDACTED, ARGS_NONE };
+enum policy_sync { SYNC_NEVER, SYNC_INTERVAL, SYNC_ALWAYS };
+
+/* A mistake, or NULL-terminated text for one: where, what, and what would
+ * be right.  line and column count from 1; 0 where there is none. */
+struct policy_error {
+	char *file; /* as the user named it */
+	size_t line, column;
+	char *text;
+};
+
+void policy_error_clear(struct policy_error *e);
+
+/* "FILE:LINE:COLUMN: TEXT", without the numbers that are 0.  Caller frees. */
+char *policy_error_format(const struct policy_error *e);
+
+/*
+ * Loads n files, later ones on top, over the built-in defaults (n may be 0).
+ * Returns a policy that the caller frees with policy_free(), or NULL with
+ * *err filled (the caller clears it).  All or nothing: a file that cannot be
+ * read or has any mistake is an error.
+ */
+struct policy *policy_load(const char *const *files, size_t n,
+			   struct policy_error *err);
+
+void policy_free(struct policy *p);
+
+/* Where a verdict came from. */
+struct policy_source {
+	const char *rule; /* the rule's id, or "default_action", "methods" */
+	const char *file; /* NULL for a built-in default */
+	size_t line;      /* 0 for a built-in default */
+	enum policy_format format;
+};
+
+/* What a rule says of a tool or method.  Strings live as long as the policy */
+struct policy_opinion {
+	enum policy_action action;
+	int by_default;     /* no rule spoke: default_action, methods.default */
+	const char *reason; /* the user's words, or NULL */
+	struct policy_source source;
+};
+
+/*
+ * The first rule that matches the tool (name of len bytes, compared as
+ * bytes; globs * and ? in the own format only), else default_action.
+ */
+struct policy_opinion policy_tool(const struct policy *p, const char *name,
+				  size_t len);
+
+/*
+ * What methods: says of an MCP method other than tools/call.  named is set
+ * to 1 if the method itself is listed (such calls are audited), else 0.
+ */
+struct policy_opinion policy_method(const struct policy *p, const char *name,
+				    size_t len, int *named);
+
+enum policy_mode policy_get_mode(const struct policy *p);
+enum policy_args policy_get_args(const struct policy *p);
+enum policy_sync policy_get_sync(const struct policy *p);
+
+/* 1 if a value under this key is to be hidden in the audit: the key contains
+ * one of audit.redact's words, in any ASCII case. */
+int policy_redacts(const struct policy *p, const char *key, size_t len);
+
+/* The files it was made of, in order; SHA-256 over them in hex (64). */
+size_t policy_file_count(const struct policy *p);
+const char *policy_file(const struct policy *p, size_t i);
+const char *policy_hash(const struct policy *p);
+
+/* Warnings that do not stop the start (shown by check and doctor). */
+size_t policy_warning_count(const struct policy *p);
+const char *policy_warning(const struct policy *p, size_t i);
+
+const char *policy_action_name(enum policy_action a); /* allow, ask, block */
+const char *policy_mode_name(enum policy_mode m);
+const char *policy_format_name(enum policy_format f);
+
+/* Rules that no call can reach, counts and so on, for `policy check`. */
+size_t policy_rule_count(const struct policy *p);
+
+#endif

@@ -1,0 +1,121 @@
+/*
+ * Duplicate keys and case variants of protocol keys.  Pure; both sides.
+ */
+#include <string.h>
+
+#include "keyset.h"
+
+static int
+cmp(const struct key_span *a, const struct key_span *b)
+{
+	if (a->len != b->len)
+		return a->len < b->len ? -1 : 1;
+	return a->len > 0 ? memcmp(a->p, b->p, a->len) : 0;
+}
+
+static void
+sift(struct key_span *k, size_t root, size_t n)
+{
+	struct key_span v = k[root];
+	size_t child;
+
+	while ((child = 2 * root + 1) < n) {
+		if (child + 1 < n && cmp(&k[child], &k[child + 1]) < 0)
+			child++;
+		if (cmp(&v, &k[child]) >= 0)
+			break;
+		k[root] = k[child];
+		root = child;
+	}
+	k[root] = v;
+}
+
+/* Heapsort: its worst case is its usual case, whatever keys were chosen. */
+static void
+sort(struct key_span *k, size_t n)
+{
+	struct key_span t;
+	size_t i;
+
+	for (i = n / 2; i-- > 0;)
+		sift(k, i, n);
+	for (i = n; i-- > 1;) {
+		t = k[0];
+		k[0] = k[i];
+		k[i] = t;
+		sift(k, 0, i);
+	}
+}
+
+int
+keys_have_duplicate(struct key_span *keys, size_t n)
+{
+	size_t i, j;
+
+	if (n <= 8) {
+		for (i = 1; i < n; i++)
+			for (j = 0; j < i; j++)
+				if (cmp(&keys[i], &keys[j]) == 0)
+					return 1;
+		return 0;
+	}
+	sort(keys, n);
+	for (i = 1; i < n; i++)
+		if (cmp(&keys[i - 1], &keys[i]) == 0)
+			return 1;
+	return 0;
+}
+
+/*
+ * Folds to lower ASCII as a case-insensitive decoder would: U+017F is an s
+ * and U+212A a k.  Returns the folded length, or 0 if it cannot be one of
+ * our short ASCII names.
+ */
+static size_t
+fold(const char *p, size_t len, char *out, size_t size)
+{
+	size_t i = 0, o = 0;
+	char c;
+
+	while (i < len && o < size) {
+		c = p[i];
+		if (c >= 'A' && c <= 'Z') {
+			c = (char)(c - 'A' + 'a');
+			i++;
+		} else if (len - i >= 2 && memcmp(p + i, "\xc5\xbf", 2) == 0) {
+			c = 's';
+			i += 2;
+		} else if (len - i >= 3 &&
+			   memcmp(p + i, "\xe2\x84\xaa", 3) == 0) {
+			c = 'k';
+			i += 3;
+		} else {
+			i++;
+		}
+		out[o++] = c;
+	}
+	return i == len ? o : 0;
+}
+
+int
+key_is_variant(const char *p, size_t len, int in_params)
+{
+	static const char *const envelope[] = {
+	    "jsonrpc", "id", "method", "params", "result", "error", NULL};
+	static const char *const params[] = {
+	    "name",           "arguments",    "uri",   "cursor", "task",
+	    "inputResponses", "requestState", "_meta", NULL};
+	const char *const *names = in_params ? params : envelope;
+	char folded[32], want[32];
+	size_t n = fold(p, len, folded, sizeof(folded)), w;
+
+	if (n == 0)
+		return 0;
+	for (; *names != NULL; names++) {
+		w = fold(*names, strlen(*names), want, sizeof(want));
+		if (n == w && memcmp(folded, want, n) == 0)
+			return len != strlen(*names) ||
+			       memcmp(p, *names, len) != 0;
+	}
+	return 0;
+}

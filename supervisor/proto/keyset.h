@@ -1,0 +1,29 @@
+/*
+ * Finding two equal keys among an object's keys, in both sides of the split:
+ * the relay to refuse a line, the monitor since a fallen relay would not.
+ */
+#ifndef DW_PROTO_KEYSET_H
+#define DW_PROTO_KEYSET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct key_span {
+	const char *p; /* unescaped bytes, not owned */
+	uint32_t len;
+};
+
+/*
+ * 1 if two of the n keys have the same bytes.  Sorts the array; n log n
+ * comparisons at worst, no allocation, no recursion.
+ */
+int keys_have_duplicate(struct key_span *keys, size_t n);
+
+/*
+ * 1 if the key equals one of the protocol's envelope keys (in_params: one of
+ * params' keys) but for ASCII case, U+017F or U+212A, and is not that key
+ * itself.
+ */
+int key_is_variant(const char *p, size_t len, int in_params);
+
+#endif

@@ -1,0 +1,30 @@
+#!/bin/sh
+# Installs by apt what is missing for building and testing, as root or with
+# sudo; otherwise prints the line to run and stops.
+set -eu
+
+packages="gcc make pkg-config libseccomp-dev libcjson-dev libyaml-dev
+libcap-dev libsodium-dev libcmocka-dev libcap2-bin clang clang-tidy
+clang-format libclang-rt-dev cppcheck valgrind mandoc python3 git"
+command -v npm >/dev/null 2>&1 || packages="$packages npm"
+
+missing=""
+for p in $packages; do
+	dpkg-query -W -f='${db:Status-Status}\n' "$p" 2>/dev/null |
+	    grep -qx installed || missing="$missing $p"
+done
+[ -n "$missing" ] || exit 0
+
+run=""
+if [ "$(id -u)" -ne 0 ]; then
+	if command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
+		run="sudo"
+	else
+		echo "doorward: needed, please run:" >&2
+		echo "  sudo apt-get install -y$missing" >&2
+		exit 1
+	fi
+fi
+echo "installing:$missing"
+$run apt-get update -qq
+DEBIAN_FRONTEND=noninteractive $run apt-get install -y -qq $missing >/dev/null
