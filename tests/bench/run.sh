@@ -1,0 +1,54 @@
+#!/bin/sh
+# Measures a bare server, the same behind a pipe that does nothing, and
+# behind Doorward, interleaved in one run, and prints one table.
+#
+#	BUILD		where the programs are (default build)
+#	BENCH_ROUNDS	rounds (default 5)
+#	BENCH_WRAP	another command to stand in Doorward's place; the
+#			server's command is appended to it
+#	BENCH_SCALE	per cent of the usual number of calls (default 100)
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+BUILD=${BUILD:-build}
+case $BUILD in /*) ;; *) BUILD=$root/$BUILD ;; esac
+rounds=${BENCH_ROUNDS:-5}
+scale=${BENCH_SCALE:-100}
+
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/doorward-bench.XXXXXX")
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 130' INT TERM
+printf 'version: 1\n' >"$tmp/policy.yaml"
+
+bench=$BUILD/test/bench
+echo=$BUILD/test/echo
+counts="-w $((10 * scale)) -s $((80 * scale)) -f $((400 * scale)) -b 5"
+
+# one NAME ROUND COMMAND...: a round's lines go to NAME.ROUND
+one() {
+	name=$1 round=$2
+	shift 2
+	idle=0
+	[ "$round" -ne 1 ] || [ "$name" = bare ] || idle=3
+	"$bench" $counts -i $idle "$@" "$echo" >"$tmp/$name.$round" \
+	    2>"$tmp/$name.$round.err" || {
+		echo "bench: $name failed in round $round:" >&2
+		tail -n 20 "$tmp/$name.$round.err" >&2
+		echo failed >>"$tmp/$name.failed"
+	}
+}
+
+round=1
+while [ "$round" -le "$rounds" ]; do
+	one bare "$round"
+	one pass "$round" "$BUILD/test/pass"
+	if [ -n "${BENCH_WRAP:-}" ]; then
+		one wrapped "$round" $BENCH_WRAP
+	else
+		one wrapped "$round" "$BUILD/doorward${SUFFIX:-}" run \
+		    --state "$tmp/state" --policy "$tmp/policy.yaml" --
+	fi
+	round=$((round + 1))
+done
+python3 "$here/table.py" "$tmp" "$rounds" "${BENCH_WRAP:-doorward}"

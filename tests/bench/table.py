@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Prints the bench's table: medians over the rounds, ratios, targets.
+
+table.py DIR ROUNDS NAME: DIR has NAME.ROUND files of bench.c's lines.
+Exit 0 whether or not a target was met, as machines differ; 1 if a
+measurement is missing.
+"""
+
+import os
+import statistics
+import sys
+
+
+def read(directory, rounds):
+    """{what: {value name: [one a round]}}"""
+    found = {}
+    for what in ("bare", "pass", "wrapped"):
+        values = found[what] = {}
+        for n in range(1, rounds + 1):
+            with open(os.path.join(directory, f"{what}.{n}")) as f:
+                for line in f:
+                    name, value = line.split()
+                    values.setdefault(name, []).append(float(value))
+    return found
+
+
+ROWS = (
+    ("p50_us", "one call after another, p50, us", "{:,.1f}"),
+    ("p99_us", "one call after another, p99, us", "{:,.1f}"),
+    ("calls_per_s", "calls a second, 64 in flight", "{:,.0f}"),
+    ("big_ms", "10 MiB result, ms", "{:,.1f}"),
+    ("first_ms", "start to first answer, ms", "{:,.1f}"),
+    ("pss_kib", "PSS when idle, KiB", "{:,.0f}"),
+    ("idle_ticks", "CPU ticks in 3 s idle", "{:,.0f}"),
+    ("idle_processes", "processes", "{:,.0f}"),
+)
+
+
+def table(median, name):
+    print(f"{'':34}{'bare':>12}{'pipe':>12}{name:>12}{'/ bare':>9}{'/ pipe':>9}")
+    for key, title, form in ROWS:
+        cells = [median[w].get(key) for w in ("bare", "pass", "wrapped")]
+        line = f"{title:34}"
+        for value in cells:
+            line += f"{form.format(value) if value is not None else '-':>12}"
+        for base in cells[:2]:
+            ok = base and cells[2] is not None and not key.startswith("idle")
+            line += f"{cells[2] / base if ok else 0:>8.2f}x" if ok else f"{'-':>9}"
+        print(line)
+
+
+def targets(median):
+    """Yields (text, met or None if it could not be measured, seen)."""
+    bare, pipe, own = (median[w] for w in ("bare", "pass", "wrapped"))
+
+    added_pipe = pipe["p50_us"] - bare["p50_us"]
+    added = own["p50_us"] - bare["p50_us"]
+    yield ("added p50 at most 3 times the pipe's",
+           added <= 3 * added_pipe if added_pipe > 0 else None,
+           f"{added:.1f} us against {added_pipe:.1f} us"
+           + (f", {added / added_pipe:.2f}x" if added_pipe > 0 else ""))
+    yield ("40,000 calls a second with 64 in flight",
+           own["calls_per_s"] >= 40000, f"{own['calls_per_s']:,.0f}")
+    yield ("10 MiB at most 4 times the pipe",
+           own["big_ms"] <= 4 * pipe["big_ms"],
+           f"{own['big_ms'] / pipe['big_ms']:.2f}x")
+    later = own["first_ms"] - bare["first_ms"]
+    yield ("at most 20 ms more to the first answer", later <= 20,
+           f"{later:.1f} ms")
+    pss = own.get("pss_kib")
+    yield ("at most 8 MiB PSS together when idle",
+           None if pss is None else pss <= 8192,
+           "unreadable: run as root" if pss is None else f"{pss / 1024:.2f} MiB")
+    ticks = own.get("idle_ticks")
+    yield ("no CPU when idle", None if ticks is None else ticks == 0,
+           f"{ticks:.0f} ticks in 3 s")
+
+
+def spread(found):
+    """How far the rounds lie apart, so that nobody reads noise as news."""
+    print("\nlowest and highest round:")
+    for key, title, form in ROWS[:5]:
+        line = f"{title:34}"
+        for what in ("bare", "pass", "wrapped"):
+            v = found[what][key]
+            line += f"{form.format(min(v)) + '..' + form.format(max(v)):>22}"
+        print(line)
+
+
+def main():
+    directory, rounds, name = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+    failed = [f for f in os.listdir(directory) if f.endswith(".failed")]
+    if failed:
+        sys.exit("bench: incomplete, no table")
+    found = read(directory, rounds)
+    median = {w: {k: statistics.median(v) for k, v in values.items()}
+              for w, values in found.items()}
+    print(f"C echo server, 200-byte arguments; medians of {rounds} rounds")
+    table(median, name.split()[0].rsplit("/", 1)[-1][:11])
+    spread(found)
+    print()
+    missed = 0
+    for text, met, seen in targets(median):
+        word = "not measured" if met is None else "met" if met else "MISSED"
+        missed += met is False
+        print(f"{word:13} {text}: {seen}")
+    print(f"\n{missed} of 6 targets missed" if missed else "\nno target missed")
+
+
+main()
