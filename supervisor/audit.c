@@ -1,0 +1,496 @@
+/*
+ * The audit file.  Owned by the monitor; no relay ever holds a descriptor
+ * here.  The file is opened relative to the state directory, never through a
+ * link, and under the lock it is checked to be still the one at its path.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+#include "proto/alloc.h"
+#include "proto/buf.h"
+
+#include "audit.h"
+#include "jsonw.h"
+
+#define LOG_NAME "audit.jsonl"
+#define LOCK_NAME "audit.lock"
+#define KEY_NAME "audit.key"
+#define LINE_HEAD "{\"v\":1,\"seq\":"
+#define TAIL_STEP (64u * 1024)
+#define TAIL_MAX (16u * 1024 * 1024)
+#define KEEP (256u * 1024)
+
+struct audit {
+	char *dir;
+	int dirfd, lockfd, logfd; /* -1 when not open */
+	off_t end;                /* size after our last write */
+	uint64_t seq;             /* of the last line, if end is the size */
+	int dirty;
+	struct buf line;  /* being built, without its head */
+	struct buf queue; /* finished lines, without their heads */
+	size_t *lens;     /* of the queued lines */
+	size_t count, room;
+	uint64_t lost;
+	char error[160];
+	char *session, *server, *client, *agent;
+	unsigned char key[crypto_generichash_KEYBYTES];
+	int have_key;
+};
+
+static void
+set_error(struct audit *a, const char *what, int err)
+{
+	if (err != 0)
+		snprintf(a->error, sizeof(a->error), "%s: %s", what,
+			 strerror(err));
+	else
+		snprintf(a->error, sizeof(a->error), "%s", what);
+}
+
+static int
+read_key(struct audit *a)
+{
+	int fd = openat(a->dirfd, KEY_NAME,
+			O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	ssize_t n;
+
+	if (fd == -1)
+		return -1;
+	n = read(fd, a->key, sizeof(a->key));
+	close(fd);
+	a->have_key = n == (ssize_t)sizeof(a->key);
+	return a->have_key ? 0 : -1;
+}
+
+/* Two monitors may start at once: link(2) decides whose key it is. */
+static void
+make_key(struct audit *a)
+{
+	char tmp[64];
+	int fd, ok;
+
+	snprintf(tmp, sizeof(tmp), KEY_NAME ".%ld", (long)getpid());
+	fd = openat(a->dirfd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+		    0600);
+	if (fd == -1)
+		return;
+	randombytes_buf(a->key, sizeof(a->key));
+	ok = write(fd, a->key, sizeof(a->key)) == (ssize_t)sizeof(a->key) &&
+	     fsync(fd) == 0;
+	close(fd);
+	if (ok)
+		ok = linkat(a->dirfd, tmp, a->dirfd, KEY_NAME, 0) == 0 ||
+		     errno == EEXIST;
+	unlinkat(a->dirfd, tmp, 0);
+	if (ok)
+		read_key(a);
+}
+
+struct audit *
+audit_new(const char *dir)
+{
+	struct audit *a = xcalloc(1, sizeof(*a));
+
+	a->dir = xstrdup(dir);
+	a->lockfd = a->logfd = -1;
+	a->dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (a->dirfd != -1 && read_key(a) == -1)
+		make_key(a);
+	return a;
+}
+
+static void
+close_fd(int *fd)
+{
+	if (*fd != -1)
+		close(*fd);
+	*fd = -1;
+}
+
+void
+audit_close(struct audit *a)
+{
+	if (a == NULL)
+		return;
+	close_fd(&a->logfd);
+	close_fd(&a->lockfd);
+	close_fd(&a->dirfd);
+	buf_free(&a->line);
+	buf_free(&a->queue);
+	free(a->lens);
+	free(a->dir);
+	free(a->session);
+	free(a->server);
+	free(a->client);
+	free(a->agent);
+	sodium_memzero(a->key, sizeof(a->key));
+	free(a);
+}
+
+static void
+set(char **field, const char *value)
+{
+	if (value == NULL)
+		return;
+	free(*field);
+	*field = xstrdup(value);
+}
+
+void
+audit_identity(struct audit *a, const char *session, const char *server,
+	       const char *client, const char *agent)
+{
+	set(&a->session, session);
+	set(&a->server, server);
+	set(&a->client, client);
+	set(&a->agent, agent);
+}
+
+/* RFC 3339, UTC, milliseconds.  The calendar part is kept for a second. */
+static void
+put_time(struct buf *b)
+{
+	static time_t last = (time_t)-1;
+	static char text[32];
+	struct timespec ts;
+	struct tm tm;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	if (ts.tv_sec != last && gmtime_r(&ts.tv_sec, &tm) != NULL) {
+		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+		last = ts.tv_sec;
+	}
+	buf_printf(b, ",\"time\":\"%s.%03ldZ\"", text, ts.tv_nsec / 1000000);
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	buf_printf(b, ",\"mono_ns\":%lld%09ld", (long long)ts.tv_sec,
+		   ts.tv_nsec);
+}
+
+struct buf *
+audit_begin(struct audit *a, const char *event)
+{
+	struct buf *b = &a->line;
+
+	b->off = b->len = 0;
+	put_time(b);
+	jsonw_str(b, "event", event);
+	jsonw_str(b, "session", a->session != NULL ? a->session : "");
+	jsonw_str(b, "server", a->server != NULL ? a->server : "");
+	jsonw_key(b, "client");
+	if (a->client != NULL)
+		jsonw_string(b, a->client, strlen(a->client), 1);
+	else
+		buf_puts(b, "null");
+	if (a->agent != NULL)
+		jsonw_str(b, "agent", a->agent);
+	return b;
+}
+
+void
+audit_end(struct audit *a)
+{
+	buf_puts(&a->line, "}\n");
+	if (a->count == a->room) {
+		a->room = a->room ? a->room * 2 : 64;
+		a->lens = xreallocarray(a->lens, a->room, sizeof(*a->lens));
+	}
+	a->lens[a->count++] = buf_used(&a->line);
+	buf_put(&a->queue, buf_head(&a->line), buf_used(&a->line));
+	buf_reset(&a->line, KEEP);
+}
+
+size_t
+audit_queued(const struct audit *a)
+{
+	return a->count;
+}
+
+const char *
+audit_error(const struct audit *a)
+{
+	return a->error;
+}
+
+uint64_t
+audit_lost(const struct audit *a)
+{
+	return a->lost;
+}
+
+static void
+empty_queue(struct audit *a)
+{
+	a->count = 0;
+	buf_reset(&a->queue, KEEP);
+}
+
+void
+audit_drop(struct audit *a, const char *why)
+{
+	set_error(a, why, 0);
+	a->lost += a->count;
+	empty_queue(a);
+}
+
+/* 1 if fd is still what stands at name in the state directory. */
+static int
+still_there(const struct audit *a, int fd, const char *name, struct stat *st)
+{
+	struct stat at;
+
+	return fstat(fd, st) == 0 &&
+	       fstatat(a->dirfd, name, &at, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       st->st_ino == at.st_ino && st->st_dev == at.st_dev;
+}
+
+static int
+open_own(struct audit *a, const char *name, int flags)
+{
+	struct stat st;
+	int fd;
+
+	if (a->dirfd == -1)
+		a->dirfd = open(a->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = openat(a->dirfd, name,
+		    flags | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK |
+			O_NOCTTY,
+		    0600);
+	if (fd == -1) {
+		set_error(a, name, errno);
+		return -1;
+	}
+	if (fstat(fd, &st) == -1 || !S_ISREG(st.st_mode) ||
+	    st.st_uid != geteuid() || st.st_nlink != 1 ||
+	    (st.st_mode & 077) != 0) {
+		set_error(a, "audit file is not a private regular file of ours",
+			  0);
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/*
+ * The lock is on a file of its own, so that rotation can replace the log.
+ * Whoever removes the lock file under us must not get a second lock: after
+ * locking, the file has to be the one at the path.
+ */
+static enum audit_status
+lock(struct audit *a)
+{
+	struct flock fl = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	struct stat st;
+	int tries;
+
+	for (tries = 0; tries < 3; tries++) {
+		if (a->lockfd == -1)
+			a->lockfd = open_own(a, LOCK_NAME, O_RDWR);
+		if (a->lockfd == -1)
+			return AUDIT_FAILED;
+		if (fcntl(a->lockfd, F_OFD_SETLK, &fl) == -1) {
+			if (errno == EAGAIN || errno == EACCES)
+				return AUDIT_BUSY;
+			set_error(a, LOCK_NAME, errno);
+			return AUDIT_FAILED;
+		}
+		if (still_there(a, a->lockfd, LOCK_NAME, &st))
+			return AUDIT_OK;
+		close_fd(&a->lockfd);
+	}
+	set_error(a, "the audit's lock file keeps being replaced", 0);
+	return AUDIT_FAILED;
+}
+
+static void
+unlock(struct audit *a)
+{
+	struct flock fl = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+
+	if (fcntl(a->lockfd, F_OFD_SETLK, &fl) == -1)
+		close_fd(&a->lockfd);
+}
+
+/* Last whole line of ours in n bytes that end at a newline; 0 if none. */
+static uint64_t
+last_seq(const char *p, size_t n)
+{
+	const size_t head = strlen(LINE_HEAD);
+	uint64_t seq;
+	size_t start, i;
+
+	while (n > 0) {
+		for (start = n - 1; start > 0 && p[start - 1] != '\n'; start--)
+			;
+		if (n - start > head &&
+		    memcmp(p + start, LINE_HEAD, head) == 0) {
+			seq = 0;
+			for (i = start + head;
+			     i < n && p[i] >= '0' && p[i] <= '9' &&
+			     seq < UINT64_MAX / 16;
+			     i++)
+				seq = seq * 10 + (uint64_t)(p[i] - '0');
+			return seq;
+		}
+		n = start;
+	}
+	return 0;
+}
+
+/*
+ * Finds the last sequence number of a file that others have written to.
+ * *torn is set if it does not end with a newline: somebody died in a write.
+ */
+static int
+read_tail(struct audit *a, off_t size, int *torn)
+{
+	size_t want = TAIL_STEP, n, cut;
+	char *p = NULL;
+	ssize_t got;
+
+	*torn = 0;
+	a->seq = 0;
+	while (size > 0 && a->seq == 0) {
+		n = (off_t)want < size ? want : (size_t)size;
+		p = xreallocarray(p, n, 1);
+		got = pread(a->logfd, p, n, size - (off_t)n);
+		if (got != (ssize_t)n) {
+			set_error(a, "cannot read the audit's last line",
+				  got == -1 ? errno : 0);
+			free(p);
+			return -1;
+		}
+		*torn = p[n - 1] != '\n';
+		for (cut = n; cut > 0 && p[cut - 1] != '\n'; cut--)
+			;
+		a->seq = last_seq(p, cut);
+		if ((off_t)n == size || want >= TAIL_MAX)
+			break;
+		want *= 4;
+	}
+	free(p);
+	return 0;
+}
+
+static int
+open_log(struct audit *a, struct stat *st)
+{
+	if (a->logfd != -1 && still_there(a, a->logfd, LOG_NAME, st))
+		return 0;
+	close_fd(&a->logfd);
+	a->logfd = open_own(a, LOG_NAME, O_RDWR | O_APPEND);
+	if (a->logfd == -1)
+		return -1;
+	a->end = -1;
+	if (fstat(a->logfd, st) == 0)
+		return 0;
+	set_error(a, LOG_NAME, errno);
+	return -1;
+}
+
+/* All or nothing: a line cut short by a full disk is taken back. */
+static int
+append(struct audit *a, const char *p, size_t n, off_t size)
+{
+	size_t done = 0;
+	ssize_t w = 0;
+	int err = 0;
+
+	while (done < n) {
+		w = write(a->logfd, p + done, n - done);
+		if (w == -1 && errno == EINTR)
+			continue;
+		if (w <= 0) {
+			err = w == -1 ? errno : ENOSPC;
+			break;
+		}
+		done += (size_t)w;
+	}
+	if (done == n)
+		return 0;
+	set_error(a, LOG_NAME, err);
+	if (done > 0 && ftruncate(a->logfd, size) == -1)
+		a->end = -1; /* the next writer finds a torn line */
+	return -1;
+}
+
+static int
+write_queue(struct audit *a)
+{
+	struct buf out = BUF_INIT;
+	struct stat st;
+	uint64_t seq;
+	size_t i, off = 0;
+	int torn = 0, r;
+
+	if (open_log(a, &st) == -1)
+		return -1;
+	if (st.st_size != a->end && read_tail(a, st.st_size, &torn) == -1)
+		return -1;
+	if (torn)
+		buf_putc(&out, '\n');
+	buf_reserve(&out, buf_used(&a->queue) + 40 * a->count);
+	seq = a->seq;
+	for (i = 0; i < a->count; i++) {
+		buf_printf(&out, LINE_HEAD "%llu", (unsigned long long)++seq);
+		buf_put(&out, buf_head(&a->queue) + off, a->lens[i]);
+		off += a->lens[i];
+	}
+	r = append(a, buf_head(&out), buf_used(&out), st.st_size);
+	if (r == 0) {
+		a->seq = seq;
+		a->end = st.st_size + (off_t)buf_used(&out);
+		a->dirty = 1;
+	}
+	free(out.data);
+	return r;
+}
+
+enum audit_status
+audit_commit(struct audit *a)
+{
+	enum audit_status st;
+
+	if (a->count == 0)
+		return AUDIT_OK;
+	st = lock(a);
+	if (st == AUDIT_BUSY)
+		return st;
+	if (st == AUDIT_OK) {
+		if (write_queue(a) == -1)
+			st = AUDIT_FAILED;
+		unlock(a);
+	}
+	if (st != AUDIT_OK)
+		a->lost += a->count;
+	empty_queue(a);
+	return st;
+}
+
+void
+audit_sync(struct audit *a)
+{
+	if (a->dirty && a->logfd != -1)
+		(void)fdatasync(a->logfd);
+	a->dirty = 0;
+}
+
+int
+audit_digest(const struct audit *a, const void *p, size_t len,
+	     char out[AUDIT_DIGEST_HEX])
+{
+	unsigned char h[(AUDIT_DIGEST_HEX - 1) / 2];
+
+	if (!a->have_key)
+		return -1;
+	crypto_generichash(h, sizeof(h), p, len, a->key, sizeof(a->key));
+	sodium_bin2hex(out, AUDIT_DIGEST_HEX, h, sizeof(h));
+	return 0;
+}

@@ -1,0 +1,170 @@
+/*
+ * Default places and the making of private directories.  Runs in the monitor
+ * before it is confined, and in the commands, as the user.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "proto/alloc.h"
+
+#include "paths.h"
+
+static char *
+home(void)
+{
+	struct passwd *pw = getpwuid(geteuid());
+
+	if (pw != NULL && pw->pw_dir != NULL && pw->pw_dir[0] == '/')
+		return xstrdup(pw->pw_dir);
+	return NULL;
+}
+
+/* 1 if path is a directory of ours that nobody else can enter. */
+static int
+is_private_dir(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
+	       st.st_uid == geteuid() && (st.st_mode & 077) == 0;
+}
+
+/* A relative --state is taken from where the command was started. */
+static char *
+absolute(const char *path)
+{
+	char *cwd, *out;
+
+	if (path[0] == '/')
+		return xstrdup(path);
+	cwd = getcwd(NULL, 0);
+	out = xasprintf("%s/%s", cwd != NULL ? cwd : "", path);
+	free(cwd);
+	return out;
+}
+
+void
+paths_guess(struct paths *p, const char *state)
+{
+	char *h, *user_run, *parent;
+
+	memset(p, 0, sizeof(*p));
+	if (state != NULL) {
+		p->state = absolute(state);
+		p->run = xasprintf("%s/run", p->state);
+		return;
+	}
+	h = home();
+	p->state = h != NULL ? xasprintf("%s/.local/state/doorward", h)
+			     : xasprintf("/nonexistent/doorward");
+	free(h);
+	parent = xasprintf("/run/user/%u", (unsigned)geteuid());
+	user_run = xasprintf("%s/doorward", parent);
+	if (is_private_dir(parent) &&
+	    (access(user_run, F_OK) != 0 || is_private_dir(user_run)))
+		p->run = xstrdup(user_run);
+	else
+		p->run = xasprintf("%s/run", p->state);
+	free(user_run);
+	free(parent);
+}
+
+/* As mkdir -p; what is made is 0700. */
+static int
+make_dirs(const char *path)
+{
+	char *copy = xstrdup(path), *slash;
+	int r = 0;
+
+	for (slash = strchr(copy + 1, '/'); r == 0 && slash != NULL;
+	     slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(copy, 0700) == -1 && errno != EEXIST)
+			r = -1;
+		*slash = '/';
+	}
+	if (r == 0 && mkdir(copy, 0700) == -1 && errno != EEXIST)
+		r = -1;
+	free(copy);
+	return r;
+}
+
+static int
+make_private(const char *path, char **err)
+{
+	struct stat st;
+
+	if (make_dirs(path) == -1 || stat(path, &st) == -1) {
+		*err = xasprintf("cannot make %s: %s", path, strerror(errno));
+		return -1;
+	}
+	if (!S_ISDIR(st.st_mode)) {
+		*err = xasprintf("%s is not a directory", path);
+		return -1;
+	}
+	if (st.st_uid != geteuid()) {
+		*err = xasprintf("%s belongs to uid %u, not to you (%u)", path,
+				 (unsigned)st.st_uid, (unsigned)geteuid());
+		return -1;
+	}
+	if ((st.st_mode & 077) != 0 && chmod(path, 0700) == -1) {
+		*err = xasprintf("%s is open to others and cannot be closed: "
+				 "%s",
+				 path, strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
+int
+paths_init(struct paths *p, const char *state, char **err)
+{
+	*err = NULL;
+	paths_guess(p, state);
+	if (make_private(p->state, err) == -1)
+		return -1;
+	return make_private(p->run, err);
+}
+
+void
+paths_free(struct paths *p)
+{
+	free(p->state);
+	free(p->run);
+	memset(p, 0, sizeof(*p));
+}
+
+char *
+paths_default_policy(void)
+{
+	char *h = home(), *out;
+
+	out = h != NULL ? xasprintf("%s/.config/doorward/policy.yaml", h)
+			: xstrdup("/nonexistent/doorward/policy.yaml");
+	free(h);
+	return out;
+}
+
+char *
+paths_program(const char *name)
+{
+	char exe[4096];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	char *slash;
+
+	if (n <= 0)
+		return NULL;
+	exe[n] = '\0';
+	slash = strrchr(exe, '/');
+	if (slash == NULL)
+		return NULL;
+	*slash = '\0';
+	if (strcmp(exe, DW_BINDIR) == 0)
+		return xasprintf("%s/%s%s", DW_LIBEXECDIR, name, DW_SUFFIX);
+	return xasprintf("%s/%s%s", exe, name, DW_SUFFIX);
+}

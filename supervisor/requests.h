@@ -1,0 +1,65 @@
+/*
+ * Requests that are open at a peer, by id and by progress token.  One table
+ * for what the client asked the server, one for what the server asked the
+ * client.
+ */
+#ifndef DW_REQUESTS_H
+#define DW_REQUESTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/frames.h"
+
+struct requests;
+
+struct request {
+	struct scalar id;    /* bytes owned by the request */
+	struct scalar token; /* likewise; none if it gave no token */
+	uint64_t call;       /* number of the message that brought it */
+	uint64_t start_ns;   /* when it was forwarded, CLOCK_MONOTONIC */
+	char *method;        /* owned */
+	char *tool;          /* owned; NULL but for tools/call */
+	uint8_t modern;      /* carries its own protocol version */
+	uint8_t guard;       /* was judged by a rule of a Guard file */
+	uint8_t audited;     /* has a verdict line, gets a result line */
+	uint8_t cancelled;   /* the client has given it up */
+	uint8_t task;        /* asked for as a task (2025-11-25) */
+	size_t bucket, token_bucket;
+	struct request *next, *token_next; /* within the buckets */
+	struct request *newer, *older;     /* in order of arrival */
+};
+
+struct requests *requests_new(void);
+void requests_free(struct requests *rs);
+
+/* How many are open, cancelled ones not counted. */
+size_t requests_open(const struct requests *rs);
+
+/* The open or cancelled request with this id, or NULL.  Ids are compared
+ * with their type; -0 is 0. */
+struct request *requests_find(struct requests *rs, const struct scalar *id);
+
+/*
+ * 1 if the token belongs to an open request, or to a task that outlived its
+ * request.
+ */
+int requests_token_known(struct requests *rs, const struct scalar *token);
+
+/*
+ * Adds a request; id and token are copied, method and tool taken over.  A
+ * cancelled one under the same id is removed first.  The id must not be open.
+ */
+struct request *requests_add(struct requests *rs, const struct scalar *id,
+			     const struct scalar *token);
+
+/* Marks as cancelled: no longer counted; the oldest such are forgotten. */
+void requests_cancel(struct requests *rs, struct request *r);
+
+/* Removes and frees.  keep_token: the token goes on for a task. */
+void requests_remove(struct requests *rs, struct request *r, int keep_token);
+
+/* The oldest, for walking: requests_oldest() then ->newer. */
+struct request *requests_oldest(struct requests *rs);
+
+#endif
