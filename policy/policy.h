@@ -39,6 +39,17 @@ char *policy_error_format(const struct policy_error *e);
 struct policy *policy_load(const char *const *files, size_t n,
 			   struct policy_error *err);
 
+/* A policy that is in memory already: its name for messages, its bytes. */
+struct policy_text {
+	const char *name; /* with a NUL; copied */
+	const char *bytes;
+	size_t len;
+};
+
+/* As policy_load(), without files. */
+struct policy *policy_load_text(const struct policy_text *texts, size_t n,
+				struct policy_error *err);
+
 void policy_free(struct policy *p);
 
 /* Where a verdict came from. */
@@ -76,15 +87,37 @@ enum policy_args policy_get_args(const struct policy *p);
 enum policy_sync policy_get_sync(const struct policy *p);
 
 /* 1 if a value under this key is to be hidden in the audit: the key contains
- * one of audit.redact's words, in any ASCII case. */
+ * one of the built-in words or of audit.redact's, in any ASCII case, with -
+ * and _ left out of both. */
 int policy_redacts(const struct policy *p, const char *key, size_t len);
 
-/* The files it was made of, in order; SHA-256 over them in hex (64). */
+/* What one file said by itself. */
+struct policy_file_info {
+	char *name; /* as the user named it; the policy's */
+	enum policy_format format;
+	size_t rules;
+	int has_mode, has_default_action;
+	enum policy_mode mode;             /* if has_mode */
+	enum policy_action default_action; /* if has_default_action */
+};
+
+/* The files it was made of, in order; i is below the count. */
 size_t policy_file_count(const struct policy *p);
 const char *policy_file(const struct policy *p, size_t i);
+const struct policy_file_info *policy_file_info(const struct policy *p,
+						size_t i);
+
+/*
+ * SHA-256 in hex (64) over the files' contents in order, each after its
+ * length as 8 bytes, least first.  Names do not count.  Without files it is
+ * the hash of nothing (e3b0c442...).
+ */
 const char *policy_hash(const struct policy *p);
 
-/* Warnings that do not stop the start (shown by check and doctor). */
+/*
+ * Warnings that do not stop the start (shown by check and doctor), each with
+ * its file and place.
+ */
 size_t policy_warning_count(const struct policy *p);
 const char *policy_warning(const struct policy *p, size_t i);
 
@@ -92,7 +125,16 @@ const char *policy_action_name(enum policy_action a); /* allow, ask, block */
 const char *policy_mode_name(enum policy_mode m);
 const char *policy_format_name(enum policy_format f);
 
-/* Rules that no call can reach, counts and so on, for `policy check`. */
+/*
+ * Adds warnings that take time to find, or speak of all files together: rules
+ * that no call can reach, an id in two files, methods that shut every client
+ * out.  For `policy check`; call it once.
+ */
+void policy_lint(struct policy *p);
+
+/* What policy_tool() says if no rule speaks. */
+enum policy_action policy_get_default_action(const struct policy *p);
+
 size_t policy_rule_count(const struct policy *p);
 
 #endif

@@ -1,0 +1,445 @@
+/*
+ * Doorward's own format: every key of it, built or not.  doorward.yaml(5)
+ * lists the same keys.  Runs in the monitor and in the commands while a
+ * policy is loaded; owns nothing.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/alloc.h"
+#include "proto/text.h"
+
+#include "policy.h"
+#include "doc.h"
+#include "model.h"
+#include "schema.h"
+#include "suggest.h"
+
+/* clang-format off */
+static const char *const deny_ask[] = {"deny", "ask", NULL};
+static const char *const off_ask_deny[] = {"off", "ask", "deny", NULL};
+static const char *const typed_words[] = {"ignore", "ask", "trust", NULL};
+static const char *const channel_words[] = {"elicitation", "code", "page", NULL};
+static const char *const bind_words[] = {"call", "destination", NULL};
+static const char *const reads_words[] = {"untrusted", "private", NULL};
+static const char *const kind_words[] = {"address", "container", "link", "opaque", NULL};
+static const char *const network_words[] = {"none", NULL};
+static const char *const args_words[] = {"full", "redacted", "none", NULL};
+static const char *const sync_words[] = {"never", "interval", "always", NULL};
+static const char *const method_words[] = {"allow", "ask", "block", NULL};
+static const char *const pack_words[] = {"auto", "none", NULL};
+
+static key_fn read_version, read_methods, read_args, read_redact, read_sync;
+static key_fn check_packs, check_tools, check_sinks, check_patterns;
+static key_fn check_vouches, check_channels;
+
+static const struct spec entry_specs[] = {
+	{.name = "replace", .want = WANT_BOOL},
+	{.name = "exfiltrating", .want = WANT_BOOL},
+	{.name = "sink_params", .want = WANT_CHECK, .check = check_sinks},
+	{.name = "sinks_optional", .want = WANT_BOOL},
+	{.name = "content_params", .want = WANT_STRINGS},
+	{.name = "scan_text", .want = WANT_STRINGS},
+	{.name = "trusted_destinations", .want = WANT_STRINGS},
+	{.name = "on_tainted", .want = WANT_WORD, .words = deny_ask},
+	{.name = "on_named", .want = WANT_WORD, .words = deny_ask},
+	{.name = "on_unproven", .want = WANT_WORD, .words = deny_ask},
+	{.name = "max_calls", .want = WANT_COUNT},
+	{.name = "write_params", .want = WANT_STRINGS},
+	{.name = "allowed_path_prefixes", .want = WANT_PATHS},
+	{.name = "base", .want = WANT_PATH, .may_be_null = 1},
+	{.name = "arg_patterns", .want = WANT_CHECK, .check = check_patterns},
+	{.name = "identity_fields", .want = WANT_STRINGS},
+	{.name = "text_form", .want = WANT_STRING, .may_be_null = 1},
+	{.name = "reads", .want = WANT_WORD, .words = reads_words},
+	{.name = "vouches", .want = WANT_CHECK, .check = check_vouches},
+	{.name = NULL},
+};
+
+static const struct spec flows_specs[] = {
+	{.name = "private_to_public", .want = WANT_WORD, .words = off_ask_deny, .dflt = "off"},
+	{.name = NULL},
+};
+
+static const struct spec approval_specs[] = {
+	{.name = "channels", .want = WANT_CHECK, .check = check_channels},
+	{.name = "hold", .want = WANT_BOOL, .dflt = "false"},
+	{.name = "timeout", .want = WANT_COUNT, .dflt = "50"},
+	{.name = "code_ttl", .want = WANT_COUNT, .dflt = "300"},
+	{.name = "bind", .want = WANT_WORD, .words = bind_words, .dflt = "call"},
+	{.name = NULL},
+};
+
+static const struct spec pins_specs[] = {
+	{.name = "on_new", .want = WANT_WORD, .words = deny_ask, .dflt = "deny"},
+	{.name = "on_changed", .want = WANT_WORD, .words = deny_ask, .dflt = "deny"},
+	{.name = "hide", .want = WANT_BOOL, .dflt = "true"},
+	{.name = NULL},
+};
+
+static const struct spec ledger_specs[] = {
+	{.name = "max_size", .want = WANT_SIZE, .dflt = "128MiB"},
+	{.name = NULL},
+};
+
+static const struct spec sandbox_specs[] = {
+	{.name = "read", .want = WANT_PATHS},
+	{.name = "write", .want = WANT_PATHS},
+	{.name = "network", .want = WANT_WORD, .words = network_words},
+	{.name = NULL},
+};
+
+static const struct spec server_specs[] = {
+	{.name = "sandbox", .want = WANT_SECTION, .sub = sandbox_specs, .may_be_null = 1, .dflt = "null"},
+	{.name = NULL},
+};
+
+static const struct spec audit_specs[] = {
+	{.name = "args", .read = read_args},
+	{.name = "redact", .read = read_redact},
+	{.name = "sync", .read = read_sync},
+	{.name = "max_size", .want = WANT_SIZE, .dflt = "64MiB"},
+	{.name = "keep", .want = WANT_COUNT, .dflt = "10"},
+	{.name = NULL},
+};
+
+static const struct spec receipts_specs[] = {
+	{.name = "file", .want = WANT_STRING, .may_be_null = 1, .dflt = "null"},
+	{.name = "stderr", .want = WANT_BOOL, .dflt = "false"},
+	{.name = "endpoint", .want = WANT_STRING, .may_be_null = 1, .dflt = "null"},
+	{.name = NULL},
+};
+
+static const struct spec own_specs[] = {
+	{.name = "version", .read = read_version},
+	{.name = "mode", .read = load_mode},
+	{.name = "default_action", .read = load_default_action},
+	{.name = "packs", .want = WANT_CHECK, .check = check_packs},
+	{.name = "rules", .read = load_rules},
+	{.name = "methods", .read = read_methods},
+	{.name = "tools", .want = WANT_CHECK, .check = check_tools},
+	{.name = "flows", .want = WANT_SECTION, .sub = flows_specs},
+	{.name = "typed", .want = WANT_WORD, .words = typed_words, .dflt = "ignore"},
+	{.name = "approval", .want = WANT_SECTION, .sub = approval_specs},
+	{.name = "pins", .want = WANT_SECTION, .sub = pins_specs},
+	{.name = "ledger", .want = WANT_SECTION, .sub = ledger_specs},
+	{.name = "server", .want = WANT_SECTION, .sub = server_specs},
+	{.name = "audit", .want = WANT_SECTION, .sub = audit_specs},
+	{.name = "receipts", .want = WANT_SECTION, .sub = receipts_specs},
+	{.name = NULL},
+};
+
+/* Requests and notifications of MCP 2024-11-05 to 2026-07-28, to tell a
+ * misspelled method from an extension. */
+static const char *const known_methods[] = {
+	"initialize", "ping", "tools/list", "tools/call",
+	"resources/list", "resources/read", "resources/templates/list",
+	"resources/subscribe", "resources/unsubscribe",
+	"prompts/list", "prompts/get", "completion/complete",
+	"logging/setLevel", "sampling/createMessage", "elicitation/create",
+	"roots/list", "server/discover", "subscriptions/listen",
+	"tasks/get", "tasks/list", "tasks/result", "tasks/cancel",
+	"tasks/update", "notifications/initialized",
+	"notifications/cancelled", "notifications/progress",
+	"notifications/message", "notifications/roots/list_changed",
+	"notifications/tools/list_changed",
+	"notifications/prompts/list_changed",
+	"notifications/resources/list_changed",
+	"notifications/resources/updated", "notifications/tasks/status",
+	"notifications/elicitation/complete", "notifications/tasks",
+	"notifications/subscriptions/acknowledged", NULL};
+/* clang-format on */
+
+static int
+read_version(struct load *l, const struct node *key)
+{
+	const struct node *n = key->value;
+	struct shown s;
+	size_t i, digits = 0;
+
+	if (n->kind == NODE_SCALAR && n->plain) {
+		if (node_equals(n, "1"))
+			return 0;
+		for (i = 0; i < n->len; i++)
+			digits += n->text[i] >= '0' && n->text[i] <= '9';
+		if (digits == n->len && digits > 0 && n->text[0] != '0')
+			return mistake(
+			    l->err, n,
+			    xasprintf("version %.20s is newer than this "
+				      "Doorward knows; it knows version 1",
+				      n->text));
+	}
+	return mistake(l->err, n,
+		       xasprintf("version: the number 1 expected, not %s",
+				 node_show(n, &s)));
+}
+
+/* A method that differs a little from one of MCP's is most likely a slip. */
+static void
+warn_of_method(struct load *l, const struct node *key)
+{
+	const char *near;
+	struct shown s;
+	size_t i;
+
+	for (i = 0; known_methods[i] != NULL; i++)
+		if (node_equals(key, known_methods[i]))
+			return;
+	near = suggest(key->text, key->len, known_methods);
+	if (near == NULL)
+		return;
+	policy_warn(l->p, xasprintf("%s:%zu:%zu: %s is no method of MCP; did "
+				    "you mean \"%s\"?",
+				    l->p->files[l->file].name, key->line,
+				    key->column, node_show(key, &s), near));
+}
+
+/* A method of this name from a file below, or room for a new one. */
+static struct method *
+method_slot(struct policy *p, const struct node *key)
+{
+	struct method *m;
+	size_t i;
+
+	for (i = 0; i < p->nmethods; i++)
+		if (node_equals(key, p->methods[i].name))
+			return &p->methods[i];
+	p->methods =
+	    xreallocarray(p->methods, p->nmethods + 1, sizeof(*p->methods));
+	m = &p->methods[p->nmethods++];
+	m->name = xmemdupz(key->text, key->len);
+	m->len = key->len;
+	return m;
+}
+
+static int
+read_method(struct load *l, const struct node *key)
+{
+	struct setting *dflt = &l->p->methods_default;
+	struct method *m;
+	int i;
+
+	if (node_equals(key, "tools/call"))
+		return mistake(l->err, key,
+			       xstrdup("methods: tools/call is judged by "
+				       "rules: and default_action:, so write "
+				       "it there"));
+	i = read_word(l, key, method_words);
+	if (i < 0)
+		return -1;
+	if (node_equals(key, "default")) {
+		dflt->value = i;
+		dflt->given = 1;
+		dflt->file = l->file;
+		dflt->line = key->line;
+		return 0;
+	}
+	warn_of_method(l, key);
+	m = method_slot(l->p, key);
+	m->action = (enum policy_action)i;
+	m->file = l->file;
+	m->line = key->line;
+	return 0;
+}
+
+static int
+read_methods(struct load *l, const struct node *key)
+{
+	const struct node *k;
+
+	if (want_mapping(l, key) < 0)
+		return -1;
+	for (k = key->value->child; k != NULL; k = k->next)
+		if (read_method(l, k) < 0)
+			return -1;
+	return 0;
+}
+
+static int
+read_setting(struct load *l, const struct node *key, const char *const *words,
+	     struct setting *s)
+{
+	int i = read_word(l, key, words);
+
+	if (i < 0)
+		return -1;
+	s->value = i;
+	s->given = 1;
+	s->file = l->file;
+	s->line = key->line;
+	return 0;
+}
+
+static int
+read_args(struct load *l, const struct node *key)
+{
+	return read_setting(l, key, args_words, &l->p->args);
+}
+
+static int
+read_sync(struct load *l, const struct node *key)
+{
+	return read_setting(l, key, sync_words, &l->p->sync);
+}
+
+static int
+read_redact(struct load *l, const struct node *key)
+{
+	const struct node *n;
+	struct shown s;
+
+	if (want_list(l, key) < 0)
+		return -1;
+	for (n = key->value->child; n != NULL; n = n->next) {
+		if (want_string(l, n, key->text) < 0)
+			return -1;
+		if (redact_add(l->p, n->text, n->len) < 0)
+			return mistake(
+			    l->err, n,
+			    xasprintf("redact: %s has nothing but - and _, "
+				      "which do not count; a word expected",
+				      node_show(n, &s)));
+	}
+	return 0;
+}
+
+static int
+check_packs(struct load *l, const struct node *key)
+{
+	const struct node *n = key->value, *item;
+	struct shown s;
+
+	if (n->kind != NODE_SEQUENCE) {
+		if (read_word(l, key, pack_words) < 0)
+			return -1;
+		if (node_equals(n, "auto"))
+			policy_warn(l->p,
+				    xasprintf("%s:%zu:%zu: packs: not built "
+					      "yet, so it has no effect",
+					      l->p->files[l->file].name,
+					      key->line, key->column));
+		return 0;
+	}
+	for (item = n->child; item != NULL; item = item->next)
+		if (want_string(l, item, key->text) < 0)
+			return -1;
+	if (n->child != NULL)
+		not_built(l, n->child,
+			  xasprintf("packs: %s is not built yet; none is, so "
+				    "leave it out",
+				    node_show(n->child, &s)));
+	return 0;
+}
+
+static int
+check_tools(struct load *l, const struct node *key)
+{
+	const struct node *k;
+	int result = 0;
+
+	if (want_mapping(l, key) < 0)
+		return -1;
+	l->quiet++;
+	for (k = key->value->child; k != NULL && result == 0; k = k->next) {
+		result = want_mapping(l, k);
+		if (result == 0)
+			result = check_section(l, k->value, entry_specs,
+					       "an entry of tools", "");
+	}
+	l->quiet--;
+	k = key->value->child;
+	if (result == 0 && k != NULL)
+		not_built(l, k,
+			  xstrdup("tools: entries are not built yet; of "
+				  "tools only rules: can speak so far"));
+	return result;
+}
+
+/* {to: address}: the parameter's name, and what kind of destination it is. */
+static int
+check_kinds(struct load *l, const struct node *mapping)
+{
+	const struct node *k;
+
+	for (k = mapping->child; k != NULL; k = k->next)
+		if (read_word(l, k, kind_words) < 0)
+			return -1;
+	return 0;
+}
+
+static int
+check_sinks(struct load *l, const struct node *key)
+{
+	const struct node *n;
+
+	if (key->value->kind == NODE_MAPPING)
+		return check_kinds(l, key->value);
+	if (want_list(l, key) < 0)
+		return -1;
+	for (n = key->value->child; n != NULL; n = n->next) {
+		if (n->kind == NODE_MAPPING ? check_kinds(l, n) < 0
+					    : want_string(l, n, key->text) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+check_patterns(struct load *l, const struct node *key)
+{
+	const struct node *k;
+
+	if (want_mapping(l, key) < 0)
+		return -1;
+	for (k = key->value->child; k != NULL; k = k->next)
+		if (want_string(l, k->value, k->text) < 0)
+			return -1;
+	return 0;
+}
+
+static int
+check_vouches(struct load *l, const struct node *key)
+{
+	const struct node *n;
+	struct shown s;
+
+	if (want_list(l, key) < 0)
+		return -1;
+	for (n = key->value->child; n != NULL; n = n->next) {
+		if (want_string(l, n, key->text) < 0)
+			return -1;
+		if (n->text[0] != '$')
+			return mistake(
+			    l->err, n,
+			    xasprintf("vouches: %s is no JSONPath; one that "
+				      "starts with $ expected",
+				      node_show(n, &s)));
+	}
+	return 0;
+}
+
+/* An empty list is as true now as it will be later: there is nobody to ask. */
+static int
+check_channels(struct load *l, const struct node *key)
+{
+	static const struct spec list = {.name = "channels",
+					 .want = WANT_WORDS,
+					 .words = channel_words,
+					 .dflt = "elicitation,code"};
+
+	if (key->value->kind == NODE_SEQUENCE && key->value->child == NULL)
+		return 0;
+	return check_unbuilt(l, key, &list, "approval.channels");
+}
+
+int
+load_own(struct load *l, const struct node *root)
+{
+	const struct node *key;
+
+	/* First: a later version may have keys that this one cannot know. */
+	for (key = root->child; key != NULL; key = key->next)
+		if (node_equals(key, "version") && read_version(l, key) < 0)
+			return -1;
+	return check_section(l, root, own_specs, "a Doorward policy", "");
+}
