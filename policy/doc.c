@@ -128,6 +128,11 @@ place(struct builder *b, struct node *n)
 {
 	struct node *parent, **key;
 
+	if (++b->nodes > DOC_NODES_MAX)
+		return mistake(b->err, n,
+			       xasprintf("more than %u keys and values in one "
+					 "file; split it",
+					 DOC_NODES_MAX));
 	if (b->depth == 0) {
 		b->doc->root = n;
 		return 0;
@@ -282,12 +287,6 @@ on_alias(struct builder *b, const yaml_event_t *ev)
 static int
 on_event(struct builder *b, const yaml_event_t *ev)
 {
-	if (++b->nodes > DOC_NODES_MAX)
-		return mistake_at(b->err, ev->start_mark.line + 1,
-				  ev->start_mark.column + 1,
-				  xasprintf("more than %u keys and values in "
-					    "one file; split it",
-					    DOC_NODES_MAX));
 	switch (ev->type) {
 	case YAML_DOCUMENT_START_EVENT:
 		return on_document(b, ev);
@@ -337,6 +336,8 @@ static const struct {
      "a list that starts with [ ends with ], with commas between"},
     {"expected ',' or '}'", NULL, 1,
      "a mapping that starts with { ends with }, with commas between"},
+    {"expected node content", NULL, 0,
+     "a value or a closing bracket is missing"},
     {"expected key", NULL, 0,
      "keys of one mapping start in the same column: look at the indentation"},
     {"expected '-' indicator", NULL, 0,

@@ -126,6 +126,7 @@ load_text(struct policy *p, size_t file, const struct policy_text *t,
 	l.p = p;
 	l.err = err;
 	l.file = file;
+	l.methods_below = p->nmethods;
 	if (t->len > DOC_BYTES_MAX)
 		return mistake_at(err, 0, 0,
 				  xasprintf("a policy of more than %u bytes; "

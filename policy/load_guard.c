@@ -24,6 +24,7 @@ static const struct spec guard_specs[] = {
 	{.name = "mode", .read = load_mode},
 	{.name = "rules", .read = load_rules},
 	{.name = "packs", .want = WANT_CHECK, .check = check_packs},
+	{.name = "version", .refused = own_key}, /* for the slip of it */
 	{.name = "methods", .refused = own_key},
 	{.name = "tools", .refused = own_key},
 	{.name = "flows", .refused = own_key},

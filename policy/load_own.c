@@ -57,13 +57,13 @@ static const struct spec entry_specs[] = {
 };
 
 static const struct spec flows_specs[] = {
-	{.name = "private_to_public", .want = WANT_WORD, .words = off_ask_deny, .dflt = "off"},
+	{.name = "private_to_public", .want = WANT_WORD, .words = off_ask_deny, .dflt = "off", .off = 1},
 	{.name = NULL},
 };
 
 static const struct spec approval_specs[] = {
 	{.name = "channels", .want = WANT_CHECK, .check = check_channels},
-	{.name = "hold", .want = WANT_BOOL, .dflt = "false"},
+	{.name = "hold", .want = WANT_BOOL, .dflt = "false", .off = 1},
 	{.name = "timeout", .want = WANT_COUNT, .dflt = "50"},
 	{.name = "code_ttl", .want = WANT_COUNT, .dflt = "300"},
 	{.name = "bind", .want = WANT_WORD, .words = bind_words, .dflt = "call"},
@@ -90,7 +90,7 @@ static const struct spec sandbox_specs[] = {
 };
 
 static const struct spec server_specs[] = {
-	{.name = "sandbox", .want = WANT_SECTION, .sub = sandbox_specs, .may_be_null = 1, .dflt = "null"},
+	{.name = "sandbox", .want = WANT_SECTION, .sub = sandbox_specs, .may_be_null = 1, .dflt = "null", .off = 1},
 	{.name = NULL},
 };
 
@@ -104,9 +104,9 @@ static const struct spec audit_specs[] = {
 };
 
 static const struct spec receipts_specs[] = {
-	{.name = "file", .want = WANT_STRING, .may_be_null = 1, .dflt = "null"},
-	{.name = "stderr", .want = WANT_BOOL, .dflt = "false"},
-	{.name = "endpoint", .want = WANT_STRING, .may_be_null = 1, .dflt = "null"},
+	{.name = "file", .want = WANT_STRING, .may_be_null = 1, .dflt = "null", .off = 1},
+	{.name = "stderr", .want = WANT_BOOL, .dflt = "false", .off = 1},
+	{.name = "endpoint", .want = WANT_STRING, .may_be_null = 1, .dflt = "null", .off = 1},
 	{.name = NULL},
 };
 
@@ -119,7 +119,7 @@ static const struct spec own_specs[] = {
 	{.name = "methods", .read = read_methods},
 	{.name = "tools", .want = WANT_CHECK, .check = check_tools},
 	{.name = "flows", .want = WANT_SECTION, .sub = flows_specs},
-	{.name = "typed", .want = WANT_WORD, .words = typed_words, .dflt = "ignore"},
+	{.name = "typed", .want = WANT_WORD, .words = typed_words, .dflt = "ignore", .off = 1},
 	{.name = "approval", .want = WANT_SECTION, .sub = approval_specs},
 	{.name = "pins", .want = WANT_SECTION, .sub = pins_specs},
 	{.name = "ledger", .want = WANT_SECTION, .sub = ledger_specs},
@@ -196,12 +196,13 @@ warn_of_method(struct load *l, const struct node *key)
 
 /* A method of this name from a file below, or room for a new one. */
 static struct method *
-method_slot(struct policy *p, const struct node *key)
+method_slot(struct load *l, const struct node *key)
 {
+	struct policy *p = l->p;
 	struct method *m;
 	size_t i;
 
-	for (i = 0; i < p->nmethods; i++)
+	for (i = 0; i < l->methods_below; i++)
 		if (node_equals(key, p->methods[i].name))
 			return &p->methods[i];
 	p->methods =
@@ -235,7 +236,7 @@ read_method(struct load *l, const struct node *key)
 		return 0;
 	}
 	warn_of_method(l, key);
-	m = method_slot(l->p, key);
+	m = method_slot(l, key);
 	m->action = (enum policy_action)i;
 	m->file = l->file;
 	m->line = key->line;
@@ -287,13 +288,22 @@ read_redact(struct load *l, const struct node *key)
 {
 	const struct node *n;
 	struct shown s;
+	size_t words;
 
 	if (want_list(l, key) < 0)
 		return -1;
 	for (n = key->value->child; n != NULL; n = n->next) {
 		if (want_string(l, n, key->text) < 0)
 			return -1;
-		if (redact_add(l->p, n->text, n->len) < 0)
+		words = redact_add(l->p, n->text, n->len);
+		if (words > REDACT_MAX)
+			return mistake(l->err, n,
+				       xasprintf("redact: more than %u words, "
+						 "the built-in ones counted; "
+						 "take shorter ones, which "
+						 "match more",
+						 REDACT_MAX));
+		if (words == 0)
 			return mistake(
 			    l->err, n,
 			    xasprintf("redact: %s has nothing but - and _, "

@@ -54,7 +54,8 @@ struct policy {
 struct load {
 	struct policy *p;
 	struct policy_error *err;
-	size_t file; /* its index in p->files */
+	size_t file;          /* its index in p->files */
+	size_t methods_below; /* p->nmethods before this file */
 	/*
 	 * The first key that is right but whose feature is not built yet.
 	 * Kept until the file is read, so that a plain mistake is named first.
@@ -78,8 +79,13 @@ void rule_clear(struct rule *r);
 /* Takes text over. */
 void policy_warn(struct policy *p, char *text);
 
-/* Adds a word to what the audit hides; 0, or -1 if nothing is left of it. */
-int redact_add(struct policy *p, const char *word, size_t len);
+#define REDACT_MAX 256u /* words: each is looked for in every key */
+
+/*
+ * Adds a word to what the audit hides; the number of words then, or 0 if
+ * nothing is left of it.
+ */
+size_t redact_add(struct policy *p, const char *word, size_t len);
 void redact_add_defaults(struct policy *p);
 
 #endif

@@ -35,7 +35,7 @@ fold(const char *in, size_t len, char *out)
 	return n;
 }
 
-int
+size_t
 redact_add(struct policy *p, const char *word, size_t len)
 {
 	char *folded = xcalloc(len + 1, 1);
@@ -43,18 +43,18 @@ redact_add(struct policy *p, const char *word, size_t len)
 
 	if (fold(word, len, folded) == 0) {
 		free(folded);
-		return -1;
+		return 0;
 	}
 	for (i = 0; i < p->nredact; i++) {
 		if (strcmp(p->redact[i], folded) == 0) {
 			free(folded);
-			return 0;
+			return p->nredact;
 		}
 	}
 	p->redact =
 	    xreallocarray(p->redact, p->nredact + 1, sizeof(*p->redact));
 	p->redact[p->nredact++] = folded;
-	return 0;
+	return p->nredact;
 }
 
 void

@@ -306,6 +306,8 @@ report_unbuilt(struct load *l, const struct node *key, const struct spec *spec,
 
 	if (l->quiet)
 		return;
+	if (is_default(key->value, spec) && spec->off)
+		return;
 	if (is_default(key->value, spec)) {
 		policy_warn(l->p,
 			    xasprintf("%s:%zu:%zu: %s: not built yet, "
@@ -338,15 +340,18 @@ static int
 unknown_key(struct load *l, const struct node *key, const struct spec *specs,
 	    const char *what)
 {
-	const char *names[KEYS_MAX + 1], *near;
+	const char *names[KEYS_MAX + 1], *taken[KEYS_MAX + 1], *near;
 	struct buf b = BUF_INIT;
 	struct shown s;
 	size_t n = 0, i;
 
-	for (i = 0; specs[i].name != NULL && n < KEYS_MAX; i++)
+	/* A slip may have been meant for a key that is refused in turn. */
+	for (i = 0; specs[i].name != NULL && i < KEYS_MAX; i++) {
+		names[i] = specs[i].name;
 		if (specs[i].refused == NULL)
-			names[n++] = specs[i].name;
-	names[n] = NULL;
+			taken[n++] = specs[i].name;
+	}
+	names[i] = NULL;
 	near = suggest(key->text, key->len, names);
 	buf_printf(&b, "unknown key %s in %s; ", node_show(key, &s), what);
 	if (near != NULL) {
@@ -356,7 +361,7 @@ unknown_key(struct load *l, const struct node *key, const struct spec *specs,
 		for (i = 0; i < n; i++) {
 			if (i > 0)
 				buf_puts(&b, i + 1 < n ? ", " : " and ");
-			buf_puts(&b, names[i]);
+			buf_puts(&b, taken[i]);
 		}
 	}
 	return mistake(l->err, key, buf_text(&b));

@@ -35,6 +35,7 @@ struct spec {
 	const char *const *words;
 	const struct spec *sub; /* WANT_SECTION */
 	const char *dflt;       /* a list's items are joined by commas */
+	int off; /* the default is that the feature is off, as it is now */
 	/*
 	 * A key whose feature is built has read, which does everything.  Of
 	 * the others the value is checked and then has to be the default.

@@ -97,8 +97,8 @@ suggest(const char *word, size_t len, const char *const *list)
 	if (best != NULL || len > SUGGEST_MAX)
 		return best;
 	/* A third of the word may be wrong, of a long one three letters. */
-	limit = least(len / 3 + 1, 3);
-	if (len < 3)
+	limit = least((len + 1) / 3, 3);
+	if (limit == 0)
 		limit = 1;
 	for (i = 0; list[i] != NULL; i++) {
 		n = strlen(list[i]);
