@@ -46,6 +46,15 @@ PROBED := $(call probe,-fstack-protector-strong) \
 CFLAGS += -std=c11 $(OPT) $(WARN) -fno-common -fPIE $(PROBED) $(SAN_FLAGS)
 LDFLAGS += -pie -Wl,-z,relro,-z,now,-z,noexecstack $(SAN_FLAGS)
 
+# V=1 shows the commands.
+ifeq ($(V),)
+Q := @
+say = @echo "  $(1)	$@"
+else
+Q :=
+say =
+endif
+
 B := $(BUILD)
 LIBS_DOORWARD := -lcjson -lyaml -lseccomp -lcap -lsodium
 LIBS_RELAY := -lseccomp -lcap
@@ -73,39 +82,50 @@ FUZZERS := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c)
 all: $(PROGRAMS)
 
 $(B)/doorward$(SUFFIX): $(B)/obj/supervisor/main.o $(SUPERVISOR) $(POLICY) $(PROTO)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_DOORWARD)
+	$(call say,LD)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_DOORWARD)
 $(B)/doorward-relay$(SUFFIX): $(B)/obj/relay/main.o $(RELAY) $(PROTO)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_RELAY)
+	$(call say,LD)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_RELAY)
 $(B)/doorward-helpdesk$(SUFFIX): $(B)/obj/tests/demo/helpdesk.o
-	$(CC) $(LDFLAGS) -o $@ $^ -lcjson
+	$(call say,LD)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcjson
 
 $(B)/test/doorward$(SUFFIX): $(call testing,$(B)/obj/supervisor/main.o $(SUPERVISOR) $(POLICY) $(PROTO))
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_DOORWARD)
+	$(call say,LD)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_DOORWARD)
 $(B)/test/doorward-relay$(SUFFIX): $(call testing,$(B)/obj/relay/main.o $(RELAY) $(PROTO))
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_RELAY)
+	$(call say,LD)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_RELAY)
 
 $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 $(B)/testing/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) -DDOORWARD_TESTING $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC)
+	$(Q)$(CC) $(CPPFLAGS) -DDOORWARD_TESTING $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # A test links the real objects, never a copy.
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(SUPERVISOR) $(RELAY) $(POLICY) $(PROTO)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_DOORWARD)
+	$(call say,LD)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_DOORWARD)
 $(B)/test/%: $(B)/obj/tests/e2e/%.o
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ -lcjson
+	$(call say,LD)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcjson
 $(B)/test/%: $(B)/obj/tests/bench/%.o
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ -lcjson
+	$(call say,LD)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcjson
 $(B)/test/%: $(B)/obj/tests/breach/%.o $(RELAY) $(PROTO)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_RELAY)
+	$(call say,LD)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_RELAY)
 
 FUZZ_SOURCES := $(wildcard supervisor/proto/*.c policy/*.c) \
 	$(filter-out relay/main.c,$(wildcard relay/*.c)) supervisor/message.c

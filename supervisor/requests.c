@@ -168,7 +168,8 @@ requests_cancel(struct requests *rs, struct request *r)
 	rs->open--;
 	if (++rs->cancelled <= CANCELLED_MAX)
 		return;
-	for (o = rs->oldest; o != NULL && !o->cancelled; o = o->newer)
+	for (o = rs->oldest; o != NULL && !(o->cancelled && o->sent);
+	     o = o->newer)
 		;
 	if (o != NULL)
 		requests_remove(rs, o, 0);

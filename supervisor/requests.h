@@ -21,7 +21,7 @@ struct request {
 	char *method;        /* owned */
 	char *tool;          /* owned; NULL but for tools/call */
 	uint8_t modern;      /* carries its own protocol version */
-	uint8_t guard;       /* was judged by a rule of a Guard file */
+	uint8_t sent;        /* has left; before that no answer is one */
 	uint8_t audited;     /* has a verdict line, gets a result line */
 	uint8_t cancelled;   /* the client has given it up */
 	uint8_t task;        /* asked for as a task (2025-11-25) */
@@ -47,8 +47,9 @@ struct request *requests_find(struct requests *rs, const struct scalar *id);
 int requests_token_known(struct requests *rs, const struct scalar *token);
 
 /*
- * Adds a request; id and token are copied, method and tool taken over.  A
- * cancelled one under the same id is removed first.  The id must not be open.
+ * Adds a request; id and token are copied.  A cancelled one under the same
+ * id is removed first.  The id must not be open.  The caller sets the other
+ * fields; method and tool are freed with the request.
  */
 struct request *requests_add(struct requests *rs, const struct scalar *id,
 			     const struct scalar *token);

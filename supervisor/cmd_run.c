@@ -1,0 +1,426 @@
+/*
+ * `doorward run`: reads the policy, starts the server and the relays,
+ * confines itself and becomes the monitor.  Runs as the user.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+#include "proto/alloc.h"
+#include "proto/log.h"
+
+#include "audit.h"
+#include "cmds.h"
+#include "confine.h"
+#include "monitor.h"
+#include "names.h"
+#include "paths.h"
+#include "policy.h"
+#include "requests.h"
+#include "spawn.h"
+
+#define POLICIES_MAX 16
+
+struct options {
+	const char *policies[POLICIES_MAX];
+	size_t policy_count;
+	const char *server, *agent, *state;
+	int mode; /* enum policy_mode, or -1 */
+	char *const *command;
+};
+
+static struct out *stderr_out; /* the sink needs it; the monitor owns it */
+
+static void
+usage(FILE *f)
+{
+	fprintf(
+	    f,
+	    "usage: doorward run [options] -- COMMAND [ARG...]\n\n"
+	    "Stands between an MCP client (stdin, stdout) and the stdio MCP "
+	    "server COMMAND.\n\n"
+	    "  --policy FILE     policy file; may be repeated, later ones lie "
+	    "on top\n"
+	    "                    (default: ~/.config/doorward/policy.yaml, if "
+	    "there)\n"
+	    "  --config FILE     the same, for those who come from MCP Guard\n"
+	    "  --server NAME     the server's name in audit and questions\n"
+	    "  --mode MODE       enforce or observe, over what the policy "
+	    "says\n"
+	    "  --agent-id ID     noted in each audit line\n"
+	    "  --state DIR       state directory (default: "
+	    "~/.local/state/doorward)\n"
+	    "  --debug           say more on stderr\n"
+	    "  --help            this text\n\n"
+	    "Exit status: the server's, 128+N if signal N ended it; 2 usage or "
+	    "policy\nerror, 70 a relay broke its protocol, 126 COMMAND cannot "
+	    "be run, 127 not found.\n");
+}
+
+static int
+bad_usage(const char *what, const char *why)
+{
+	fprintf(stderr, "doorward: run: %s%s\n", what, why);
+	fprintf(stderr, "Try 'doorward run --help'.\n");
+	return EXIT_USAGE;
+}
+
+static int
+add_policy(struct options *o, const char *file)
+{
+	if (o->policy_count == POLICIES_MAX)
+		return bad_usage("more than 16 policy files", "");
+	o->policies[o->policy_count++] = file;
+	return 0;
+}
+
+static int
+set_mode(struct options *o, const char *word)
+{
+	if (strcmp(word, "enforce") == 0)
+		o->mode = POLICY_ENFORCE;
+	else if (strcmp(word, "observe") == 0)
+		o->mode = POLICY_OBSERVE;
+	else
+		return bad_usage(word, ": --mode is enforce or observe");
+	return 0;
+}
+
+static int
+not_built(const char *option)
+{
+	return bad_usage(option, " is not built yet");
+}
+
+static int
+set_option(struct options *o, int c)
+{
+	switch (c) {
+	case 'p':
+	case 'c':
+		return add_policy(o, optarg);
+	case 's':
+		o->server = optarg;
+		return optarg[0] != '\0'
+			   ? 0
+			   : bad_usage("--server needs a name", "");
+	case 'm':
+		return set_mode(o, optarg);
+	case 'a':
+		o->agent = optarg;
+		return 0;
+	case 'S':
+		o->state = optarg;
+		return 0;
+	case 'd':
+		log_set_debug(1);
+		return 0;
+	case 'u':
+		return not_built("--upstream-name (Bouncer's form)");
+	case 'P':
+		return not_built("--approval-port");
+	case 'y':
+		return not_built("--summary");
+	default:
+		return bad_usage("unknown option or missing value", "");
+	}
+}
+
+/* 0 to go on, else the exit status + 1. */
+static int
+parse(struct options *o, int argc, char **argv)
+{
+	static const struct option options[] = {
+	    {"policy", required_argument, NULL, 'p'},
+	    {"config", required_argument, NULL, 'c'},
+	    {"upstream-name", required_argument, NULL, 'u'},
+	    {"server", required_argument, NULL, 's'},
+	    {"mode", required_argument, NULL, 'm'},
+	    {"agent-id", required_argument, NULL, 'a'},
+	    {"approval-port", required_argument, NULL, 'P'},
+	    {"summary", no_argument, NULL, 'y'},
+	    {"state", required_argument, NULL, 'S'},
+	    {"debug", no_argument, NULL, 'd'},
+	    {"help", no_argument, NULL, 'h'},
+	    {NULL, 0, NULL, 0}};
+	int c, r;
+
+	o->mode = -1;
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, "+", options, NULL)) != -1) {
+		if (c == 'h') {
+			usage(stdout);
+			return EXIT_OK + 1;
+		}
+		if (c == '?')
+			r = bad_usage(argv[optind - 1],
+				      ": unknown option or missing value");
+		else
+			r = set_option(o, c);
+		if (r != 0)
+			return r + 1;
+	}
+	if (optind == argc || argv[optind][0] == '\0')
+		return bad_usage("no command to run", "") + 1;
+	o->command = argv + optind;
+	return 0;
+}
+
+static void
+sink(enum log_level level, const char *text, size_t len)
+{
+	struct buf line = BUF_INIT;
+
+	(void)level;
+	buf_printf(&line, "doorward: %.*s\n", (int)len, text);
+	/* What a full stderr does not take at once is lost, never waited
+	 * for; half a line must not be left in the buffer either. */
+	if (out_pending(stderr_out) == 0)
+		out_write(stderr_out, buf_head(&line), buf_used(&line));
+	out_flush(stderr_out);
+	buf_free(&line);
+}
+
+static int
+load_policy(struct monitor *m, struct options *o)
+{
+	struct policy_error err = {0};
+	char *def, *text;
+
+	if (o->policy_count == 0) {
+		def = paths_default_policy();
+		if (access(def, F_OK) == 0)
+			o->policies[o->policy_count++] = def; /* kept */
+		else
+			free(def);
+	}
+	m->policy_files = o->policies;
+	m->policy_file_count = o->policy_count;
+	m->policy = policy_load(o->policies, o->policy_count, &err);
+	if (m->policy != NULL)
+		return 0;
+	text = policy_error_format(&err);
+	warnf("%s", text);
+	free(text);
+	policy_error_clear(&err);
+	return -1;
+}
+
+static int
+start_server(struct monitor *m, const struct options *o, struct inherited *in,
+	     int *stream)
+{
+	struct server s;
+	const char *path = getenv("PATH");
+	int err = spawn_server(&s, o->command, in);
+
+	if (err == 0) {
+		m->server_pid = s.pid;
+		out_init_own(&m->to_server, s.in_fd);
+		*stream = s.out_fd;
+		return 0;
+	}
+	if (strchr(o->command[0], '/') == NULL)
+		warnf("cannot run the server \"%s\": %s (searched in PATH: %s)",
+		      o->command[0], strerror(err),
+		      path != NULL ? path : "not set");
+	else
+		warnf("cannot run the server \"%s\": %s", o->command[0],
+		      strerror(err));
+	return err == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN;
+}
+
+static void
+start_relay(struct monitor *m, enum relay_side side, const char *program,
+	    int stream)
+{
+	pid_t pid = 0;
+	int fd = spawn_relay(program, side == SIDE_CLIENT ? "client" : "server",
+			     stream, &pid);
+
+	if (fd == -1)
+		fatal("cannot start %s: %s", program, strerror(errno));
+	channel_init(&m->channel[side], side, fd, pid);
+}
+
+/*
+ * Only the relay keeps the client's stdin, and only one description of the
+ * client's stdout stays.
+ */
+static void
+give_up_stdio(struct monitor *m)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null == -1 || dup2(null, STDIN_FILENO) == -1)
+		fatal("cannot open /dev/null");
+	if (m->to_client.fd != STDOUT_FILENO)
+		dup2(null, STDOUT_FILENO);
+	close(null);
+}
+
+static void
+open_signals(struct monitor *m)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	m->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	if (m->signal_fd == -1)
+		fatal("cannot watch for signals");
+}
+
+static void
+open_children(struct monitor *m)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%ld/children",
+		 (long)syscall(SYS_gettid));
+	m->children_fd = open(path, O_RDONLY | O_CLOEXEC);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+static void
+confine(struct monitor *m, const struct paths *p)
+{
+	struct confine_dir dirs[POLICIES_MAX + 2];
+	char *parents[POLICIES_MAX], *slash;
+	const char *why = "";
+	size_t n = 0, i;
+
+	dirs[n++] = (struct confine_dir){p->state, 1};
+	dirs[n++] = (struct confine_dir){p->run, 1};
+	for (i = 0; i < m->policy_file_count; i++) {
+		/* The directory: an editor replaces the file. */
+		parents[i] = xstrdup(m->policy_files[i]);
+		slash = strrchr(parents[i], '/');
+		if (slash == NULL)
+			dirs[n++] = (struct confine_dir){".", 0};
+		else if (slash == parents[i])
+			dirs[n++] = (struct confine_dir){"/", 0};
+		else
+			*slash = '\0',
+			dirs[n++] = (struct confine_dir){parents[i], 0};
+	}
+	m->layers = confine_monitor(dirs, n, &m->landlock_abi, &why);
+	if (m->layers == 0)
+		fatal("the monitor cannot be confined: %s", why);
+	for (i = 0; i < m->policy_file_count; i++)
+		free(parents[i]);
+}
+
+static void
+open_audit(struct monitor *m, const struct options *o, const struct paths *p)
+{
+	unsigned char raw[16];
+	char *derived = NULL;
+
+	randombytes_buf(raw, sizeof(raw));
+	sodium_bin2hex(m->session, sizeof(m->session), raw, sizeof(raw));
+	if (o->server == NULL)
+		derived = name_of_command(o->command);
+	m->server_name = o->server != NULL ? o->server : derived; /* kept */
+	m->audit = audit_new(p->state);
+	audit_identity(m->audit, m->session, m->server_name, NULL, o->agent);
+}
+
+static void
+prepare(struct monitor *m, const struct options *o)
+{
+	m->mode_override = o->mode;
+	m->command = o->command;
+	m->signal_fd = m->reload_fd = m->children_fd = m->session_fd = -1;
+	m->at_server = requests_new();
+	m->at_client = requests_new();
+	m->initialize_id.p = xstrdup("");
+	out_init(&m->to_stderr, STDERR_FILENO);
+	stderr_out = &m->to_stderr;
+	log_set_sink(sink);
+}
+
+static char *
+relay_program(void)
+{
+	char *program = NULL;
+
+#ifdef DOORWARD_TESTING
+	if (getenv("DOORWARD_TEST_RELAY") != NULL)
+		program = xstrdup(getenv("DOORWARD_TEST_RELAY"));
+#endif
+	if (program == NULL)
+		program = paths_program("doorward-relay");
+	if (program == NULL)
+		fatal("/proc is needed and not there");
+	if (access(program, X_OK) == -1)
+		fatal("cannot run %s: %s", program, strerror(errno));
+	return program;
+}
+
+static int
+run(struct monitor *m, struct options *o, struct inherited *in,
+    const struct paths *p)
+{
+	char *relay = relay_program();
+	int stream, r;
+
+	open_audit(m, o, p);
+	reload_setup(m);
+	open_children(m);
+	out_init(&m->to_client, STDOUT_FILENO);
+	open_signals(m);
+	r = start_server(m, o, in, &stream);
+	if (r != 0) {
+		reload_teardown(m);
+		return r;
+	}
+	spawn_close_inherited(in);
+	start_relay(m, SIDE_SERVER, relay, stream);
+	close(stream);
+	start_relay(m, SIDE_CLIENT, relay, STDIN_FILENO);
+	give_up_stdio(m);
+	confine(m, p);
+	free(relay);
+	return monitor_run(m);
+}
+
+int
+cmd_run(int argc, char **argv)
+{
+	static struct monitor m; /* large, and there is one */
+	struct options o = {.policy_count = 0};
+	struct inherited in;
+	struct paths p;
+	char *err = NULL;
+	int r;
+
+	spawn_inherit(&in);
+	r = parse(&o, argc, argv);
+	if (r != 0)
+		return r - 1;
+	prepare(&m, &o);
+	if (load_policy(&m, &o) == -1)
+		return EXIT_USAGE;
+	if (paths_init(&p, o.state, &err) == -1)
+		warnf("%s; without an audit calls are denied", err);
+	free(err);
+	m.run_dir = p.run;
+	r = run(&m, &o, &in, &p);
+	debugf("exit status %d", r);
+	return r;
+}

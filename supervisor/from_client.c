@@ -1,0 +1,248 @@
+/*
+ * What the client says: requests and notifications to be judged, answers to
+ * the server's requests.  Runs in the monitor on decoded messages.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "proto/alloc.h"
+#include "proto/limits.h"
+#include "proto/log.h"
+
+#include "answer.h"
+#include "audit.h"
+#include "event.h"
+#include "judge.h"
+#include "message.h"
+#include "monitor.h"
+#include "requests.h"
+
+static void
+refuse(struct monitor *m, enum refusal why, const struct scalar *id,
+       uint64_t offset, int answer)
+{
+	struct buf line = BUF_INIT;
+	char *text;
+
+	m->count.refused++;
+	event_refusal(m, "client", why, id, offset);
+	debugf("refused a message of the client: %s (byte %llu)",
+	       refusal_text(why), (unsigned long long)offset);
+	if (!answer)
+		return;
+	text = offset > 0
+		   ? xasprintf("[doorward refused] %s (byte %llu)",
+			       refusal_text(why), (unsigned long long)offset)
+		   : xasprintf("[doorward refused] %s", refusal_text(why));
+	answer_error(&line, id, refusal_code(why), text);
+	free(text);
+	stage_answer(m, &line, 0);
+	buf_free(&line);
+}
+
+/* A line that the relay refused.  What has no id by its own fault gets an
+ * error with id null; a notification in disguise gets no answer at all. */
+void
+client_refused(struct monitor *m, const struct refuse *r)
+{
+	m->count.client_messages++;
+	refuse(m, (enum refusal)r->reason, &r->id, r->offset,
+	       r->reason != REFUSAL_CALL_WITHOUT_ID);
+}
+
+/* The name an agent is known by; a stranger's word, for the audit only. */
+static void
+note_client(struct monitor *m, const struct message *msg)
+{
+	const cJSON *info = message_member(msg->params, "clientInfo");
+	const cJSON *meta, *name;
+
+	if (info == NULL) {
+		meta = message_member(msg->params, "_meta");
+		info =
+		    message_member(meta, "io.modelcontextprotocol/clientInfo");
+	}
+	name = message_member(info, "name");
+	if (cJSON_IsString(name) && strlen(name->valuestring) <= 200)
+		audit_identity(m->audit, NULL, NULL, name->valuestring, NULL);
+}
+
+static void
+answer_of_client(struct monitor *m, struct message *msg)
+{
+	struct request *r = requests_find(m->at_client, &msg->id);
+
+	if (r == NULL || r == m->channel[SIDE_SERVER].held) {
+		m->count.dropped++;
+		debugf("dropped an answer of the client to no open request");
+		return;
+	}
+	requests_remove(m->at_client, r, 0);
+	stage_forward(m, msg, 0, NULL);
+}
+
+static const char *
+tool_name(const struct message *msg)
+{
+	const cJSON *name = message_member(msg->params, "name");
+	const cJSON *args = message_member(msg->params, "arguments");
+
+	if (!cJSON_IsString(name))
+		return NULL;
+	if (args != NULL && !cJSON_IsObject(args) && !cJSON_IsNull(args))
+		return NULL;
+	return name->valuestring;
+}
+
+static void
+judge_message(struct monitor *m, const struct message *msg, const char *tool,
+	      struct verdict *v)
+{
+	uint64_t since = now_ns();
+	struct subject s = {.from = "client",
+			    .id = &msg->id,
+			    .method = msg->method,
+			    .method_len = strlen(msg->method),
+			    .tool = tool};
+
+	if (tool != NULL)
+		judge_tool(m->policy, tool, v);
+	else
+		judge_method(m->policy, msg->method, s.method_len, v);
+	if (!v->audited)
+		return;
+	s.args = tool != NULL ? message_member(msg->params, "arguments")
+			      : msg->params;
+	event_verdict(m, &s, v, since);
+	if (v->action == ACTION_ALLOW)
+		m->count.allowed++;
+	else if (monitor_observes(m))
+		m->count.observed++;
+	else
+		m->count.denied++;
+}
+
+static int
+goes_through(const struct monitor *m, const struct verdict *v)
+{
+	return v->action == ACTION_ALLOW || monitor_observes(m);
+}
+
+/*
+ * A cancellation reaches the server only for a request that is there; for
+ * one that was denied it would name an id the server never saw.
+ */
+static void
+client_cancels(struct monitor *m, struct message *msg, int audited)
+{
+	struct request *r = requests_find(m->at_server, &msg->cancels);
+
+	if (r == NULL || r->cancelled) {
+		m->count.dropped++;
+		return;
+	}
+	if (r->audited)
+		event_result(m, r, "cancelled", 0);
+	requests_cancel(m->at_server, r);
+	stage_forward(m, msg, audited, NULL);
+}
+
+static void
+notification(struct monitor *m, struct message *msg)
+{
+	struct verdict v;
+
+	judge_message(m, msg, NULL, &v);
+	if (!goes_through(m, &v))
+		m->count.dropped++;
+	else if (strcmp(msg->method, "notifications/cancelled") == 0)
+		client_cancels(m, msg, v.audited);
+	else
+		stage_forward(m, msg, v.audited, NULL);
+	verdict_clear(&v);
+}
+
+static void
+remember_initialize(struct monitor *m, const struct message *msg)
+{
+	if (strcmp(msg->method, "initialize") != 0)
+		return;
+	free((char *)(uintptr_t)m->initialize_id.p);
+	m->initialize_id = msg->id;
+	m->initialize_id.p = xmemdupz(msg->id.p, msg->id.len);
+	if (m->legacy == LEGACY_NONE)
+		m->legacy = LEGACY_OPENING;
+}
+
+static void
+forward_request(struct monitor *m, const struct message *msg, const char *tool,
+		const struct verdict *v)
+{
+	struct request *r;
+
+	r = requests_add(m->at_server, &msg->id, &msg->token);
+	r->start_ns = now_ns();
+	r->method = xstrdup(msg->method);
+	r->tool = tool != NULL ? xstrdup(tool) : NULL;
+	r->modern = (uint8_t)msg->modern;
+	r->audited = (uint8_t)v->audited;
+	r->task = !msg->modern && message_member(msg->params, "task") != NULL;
+	remember_initialize(m, msg);
+	stage_forward(m, msg, v->audited, r);
+}
+
+static void
+request(struct monitor *m, struct message *msg, uint64_t call)
+{
+	struct request *open = requests_find(m->at_server, &msg->id);
+	struct buf line = BUF_INIT;
+	const char *tool = NULL;
+	struct verdict v;
+
+	(void)call;
+	if (open != NULL && !(open->cancelled && open->sent)) {
+		refuse(m, REFUSAL_IN_FLIGHT, &msg->id, 0, 1);
+		return;
+	}
+	if (requests_open(m->at_server) >= DW_INFLIGHT_MAX) {
+		refuse(m, REFUSAL_TOO_MANY, &msg->id, 0, 1);
+		return;
+	}
+	if (strcmp(msg->method, "tools/call") == 0) {
+		tool = tool_name(msg);
+		if (tool == NULL) {
+			refuse(m, REFUSAL_CALL_PARAMS, &msg->id, 0, 1);
+			return;
+		}
+	}
+	judge_message(m, msg, tool, &v);
+	if (goes_through(m, &v)) {
+		forward_request(m, msg, tool, &v);
+	} else {
+		answer_verdict(&line, msg, &v);
+		stage_answer(m, &line, v.audited);
+		buf_free(&line);
+	}
+	verdict_clear(&v);
+}
+
+void
+client_message(struct monitor *m, struct message *msg, uint64_t call)
+{
+	m->count.client_messages++;
+	switch (msg->kind) {
+	case KIND_REQUEST:
+		note_client(m, msg);
+		request(m, msg, call);
+		break;
+	case KIND_NOTIFICATION:
+		notification(m, msg);
+		break;
+	case KIND_RESULT:
+	case KIND_ERROR:
+		answer_of_client(m, msg);
+		break;
+	}
+}

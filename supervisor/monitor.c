@@ -1,0 +1,244 @@
+/*
+ * The event loop of the monitor.  One thread, no peer and no lock ever
+ * waited for; what cannot be written waits in a buffer, and the side that
+ * fills a buffer is not read while it is full.
+ */
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "proto/limits.h"
+#include "proto/log.h"
+
+#include "audit.h"
+#include "monitor.h"
+#include "policy.h"
+#include "requests.h"
+
+enum {
+	POLL_SIGNAL,
+	POLL_RELOAD,
+	POLL_CLIENT,
+	POLL_SERVER,
+	POLL_TO_SERVER,
+	POLL_TO_CLIENT,
+	POLL_COUNT
+};
+
+uint64_t
+now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+int
+monitor_observes(const struct monitor *m)
+{
+	if (m->mode_override >= 0)
+		return m->mode_override == (int)POLICY_OBSERVE;
+	return policy_get_mode(m->policy) == POLICY_OBSERVE;
+}
+
+/* A relay is read only while there is room for what it leads to. */
+static int
+may_read(const struct monitor *m, const struct channel *c)
+{
+	if (c->fd == -1 || c->hold)
+		return 0;
+	if (c->state == RELAY_START)
+		return 1;
+	if (out_pending(&m->to_client) + buf_used(&m->late) >= DW_OUT_HIGH)
+		return 0;
+	if (c->side == SIDE_SERVER)
+		return 1;
+	return m->commit_since == 0 && out_pending(&m->to_server) < DW_OUT_HIGH;
+}
+
+static void
+fill(struct monitor *m, struct pollfd *p)
+{
+	struct channel *c;
+	size_t i;
+
+	for (i = 0; i < POLL_COUNT; i++)
+		p[i] = (struct pollfd){.fd = -1};
+	p[POLL_SIGNAL].fd = m->signal_fd;
+	p[POLL_SIGNAL].events = POLLIN;
+	p[POLL_RELOAD].fd = m->reload_fd;
+	p[POLL_RELOAD].events = POLLIN;
+	for (i = 0; i < SIDE_MAX; i++) {
+		c = &m->channel[i];
+		if (may_read(m, c)) {
+			p[POLL_CLIENT + i].fd = c->fd;
+			p[POLL_CLIENT + i].events = POLLIN;
+		} else {
+			c->partial_since = now_ns(); /* we keep it waiting */
+		}
+	}
+	if (m->to_server.fd != -1 && !m->to_server.dead) {
+		p[POLL_TO_SERVER].fd = m->to_server.fd;
+		p[POLL_TO_SERVER].events =
+		    out_pending(&m->to_server) > 0 ? POLLOUT : 0;
+	}
+	if (m->to_client.fd != -1 && !m->to_client.dead) {
+		p[POLL_TO_CLIENT].fd = m->to_client.fd;
+		p[POLL_TO_CLIENT].events =
+		    out_pending(&m->to_client) > 0 ? POLLOUT : 0;
+	}
+}
+
+static void
+read_relay(struct monitor *m, enum relay_side side, const struct pollfd *p)
+{
+	struct channel *c = &m->channel[side];
+
+	if (p->revents == 0 || c->fd == -1)
+		return;
+	if (channel_read(m, c) == -1)
+		life_breach(m, side);
+}
+
+/* Both relays have reported: the session begins with its own line. */
+static void
+start(struct monitor *m)
+{
+	if (m->started || m->breached ||
+	    m->channel[SIDE_CLIENT].state == RELAY_START ||
+	    m->channel[SIDE_SERVER].state == RELAY_START)
+		return;
+	m->started = 1;
+	event_session_start(m, m->command);
+}
+
+/*
+ * Frames that came behind a held one are in the buffer already, so no
+ * readiness will tell of them.
+ */
+static void
+resume(struct monitor *m, enum relay_side side)
+{
+	struct channel *c = &m->channel[side];
+
+	if (c->hold || m->breached || buf_used(&c->in) == 0)
+		return;
+	if (channel_process(m, c) == -1)
+		life_breach(m, side);
+}
+
+static void
+flush_outputs(struct monitor *m)
+{
+	if (out_flush(&m->to_client) == -1 && m->to_client.fd != -1)
+		life_client_gone(m);
+	if (m->to_server.fd != -1 && out_flush(&m->to_server) == -1)
+		life_end(m, "the server closed its input");
+}
+
+static void
+look_for_hangups(struct monitor *m, const struct pollfd *p)
+{
+	const short gone = POLLERR | POLLHUP | POLLNVAL;
+
+	if (p[POLL_TO_CLIENT].revents & gone)
+		m->to_client.dead = 1;
+	if (p[POLL_TO_SERVER].revents & gone)
+		m->to_server.dead = 1;
+}
+
+static void
+commit(struct monitor *m)
+{
+	int had = audit_queued(m->audit) > 0;
+
+	if (!stage_commit(m) || !had)
+		return;
+	if (policy_get_sync(m->policy) == SYNC_ALWAYS)
+		audit_sync(m->audit);
+	else if (m->sync_since == 0 &&
+		 policy_get_sync(m->policy) == SYNC_INTERVAL)
+		m->sync_since = now_ns();
+}
+
+static void
+sync_if_due(struct monitor *m, uint64_t now)
+{
+	if (m->sync_since == 0 || now - m->sync_since < 1000000000ull)
+		return;
+	audit_sync(m->audit);
+	m->sync_since = 0;
+}
+
+static void
+turn(struct monitor *m, struct pollfd *p)
+{
+	uint64_t now;
+
+	if (p[POLL_SIGNAL].revents)
+		life_signals(m);
+	look_for_hangups(m, p);
+	read_relay(m, SIDE_SERVER, &p[POLL_SERVER]);
+	/* Answers leave before the audit is written: they need no line. */
+	if (out_flush(&m->to_client) == -1 && m->to_client.fd != -1)
+		life_client_gone(m);
+	read_relay(m, SIDE_CLIENT, &p[POLL_CLIENT]);
+	start(m);
+	if (p[POLL_RELOAD].revents)
+		reload_ready(m);
+	commit(m);
+	resume(m, SIDE_SERVER);
+	resume(m, SIDE_CLIENT);
+	flush_outputs(m);
+	now = now_ns();
+	life_tick(m, now);
+	sync_if_due(m, now);
+}
+
+static void
+last_lines(struct monitor *m)
+{
+	uint64_t until = now_ns() + DW_AUDIT_LOCK_WAIT_MS * 1000000ull;
+
+	event_session_end(m, life_status(m));
+	while (!stage_commit(m) && now_ns() < until)
+		poll(NULL, 0, 2);
+	audit_sync(m->audit);
+}
+
+/* The relays ended with their sockets; if not, they are made to. */
+static void
+end_relays(struct monitor *m)
+{
+	size_t i;
+
+	for (i = 0; i < SIDE_MAX; i++) {
+		channel_close(&m->channel[i]);
+		if (m->channel[i].pid > 0) {
+			kill(m->channel[i].pid, SIGKILL);
+			waitpid(m->channel[i].pid, NULL, 0);
+		}
+	}
+}
+
+int
+monitor_run(struct monitor *m)
+{
+	struct pollfd p[POLL_COUNT];
+
+	while (!life_finished(m, now_ns())) {
+		fill(m, p);
+		if (poll(p, POLL_COUNT, life_timeout(m, now_ns())) < 0)
+			continue;
+		turn(m, p);
+	}
+	last_lines(m);
+	out_flush(&m->to_client);
+	end_relays(m);
+	reload_teardown(m);
+	return life_status(m);
+}

@@ -1,0 +1,194 @@
+/*
+ * The monitor of one `doorward run`: its state, in one struct, and what its
+ * files call of each other.  Only on_* functions see what a relay sent.
+ */
+#ifndef DW_MONITOR_H
+#define DW_MONITOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "proto/buf.h"
+#include "proto/frames.h"
+
+#include "out.h"
+
+struct audit;
+struct message;
+struct monitor;
+struct policy;
+struct request;
+struct requests;
+
+enum relay_side { SIDE_CLIENT = 0, SIDE_SERVER = 1, SIDE_MAX = 2 };
+
+/* Where a relay stands; the rows of the frame table. */
+enum relay_state {
+	RELAY_START = 0, /* no HELLO yet */
+	RELAY_IDLE,      /* between messages */
+	RELAY_TREE,      /* within a message from the client */
+	RELAY_TOOLS,     /* within the tree of a tools/list result */
+	RELAY_TOOLED,    /* that tree is whole, its ENVELOPE comes */
+	RELAY_LINE,      /* within the raw line of a server's message */
+	RELAY_ENDED,     /* said EOI */
+	RELAY_STATE_MAX
+};
+
+/* The monitor's end of one relay. */
+struct channel {
+	enum relay_side side;
+	enum relay_state state;
+	int fd;     /* -1 when closed */
+	pid_t pid;  /* 0 when reaped */
+	int status; /* of waitpid(2), once reaped */
+	struct buf in;
+	uint64_t call;          /* messages so far; the next has call + 1 */
+	uint32_t seen;          /* bit a frame type, for those that come once */
+	uint64_t partial_since; /* ns; an incomplete frame or message */
+	uint64_t eof_since;     /* ns; closed without EOI */
+	struct hello hello;
+	struct buf tree;      /* parts so far */
+	uint32_t line_left;   /* bytes of the raw line to come */
+	int pass;             /* the line goes to the client */
+	int hold;             /* waits for the audit before its line */
+	struct request *held; /* the server's request that waits, or NULL */
+};
+
+/* What is to happen once the audit has the lines of a batch. */
+enum staged_to { STAGED_SERVER, STAGED_CLIENT };
+
+struct staged {
+	enum staged_to to;
+	int audited;             /* must not happen without its line */
+	size_t len;              /* bytes in stage_text */
+	struct request *request; /* forwarded request, borrowed, or NULL */
+};
+
+enum legacy_state { LEGACY_NONE, LEGACY_OPENING, LEGACY_OPEN };
+
+struct counters {
+	uint64_t client_messages, server_messages;
+	uint64_t allowed, denied, observed;
+	uint64_t refused, dropped, unknown_tokens;
+};
+
+enum ending {
+	END_NOT = 0,
+	END_STDIN, /* the server's stdin is closed */
+	END_TERM,  /* SIGTERM was sent */
+	END_KILL   /* SIGKILL was sent */
+};
+
+struct monitor {
+	/* set up by cmd_run.c */
+	struct policy *policy;
+	const char *const *policy_files;
+	size_t policy_file_count;
+	int mode_override; /* enum policy_mode, or -1 */
+	struct audit *audit;
+	const char *server_name;
+	char session[33];
+	uint32_t layers; /* of the monitor itself */
+	int landlock_abi;
+
+	struct channel channel[SIDE_MAX];
+	struct out to_server, to_client, to_stderr;
+	struct buf late; /* answers made while a server's line is under way */
+	struct requests *at_server; /* asked by the client */
+	struct requests *at_client; /* asked by the server */
+
+	/* one batch of the client's messages */
+	struct staged *staged;
+	size_t staged_count, staged_room;
+	struct buf stage_text;
+	uint64_t commit_since; /* ns; waiting for the audit's lock */
+	int audit_failing;
+
+	enum legacy_state legacy;
+	struct scalar initialize_id; /* owned bytes, while opening */
+	struct counters count;
+	unsigned notes;      /* dropped lines told on stderr */
+	unsigned drop_lines; /* dropped lines with an audit line */
+
+	/* life */
+	char *const *command;
+	int signal_fd, reload_fd, children_fd; /* -1 if not there */
+	int session_fd; /* our file in the runtime directory, locked */
+	char *run_dir;
+	int started;      /* both relays have said HELLO */
+	pid_t server_pid; /* 0 when reaped */
+	int server_status;
+	int server_gone;
+	uint64_t server_gone_since;
+	enum ending ending;
+	uint64_t ending_since;
+	uint64_t client_done_since; /* its end of input was handled */
+	int breached;
+	char breach[160];
+	int quit;
+	uint64_t sync_since;
+};
+
+uint64_t now_ns(void);
+
+/* monitor.c: runs to the end; the exit status. */
+int monitor_run(struct monitor *m);
+int monitor_observes(const struct monitor *m);
+
+/*
+ * channel.c.  channel_read() takes what is there and hands each frame to its
+ * handler; -1 for a breach, which m->breach then names.
+ */
+void channel_init(struct channel *c, enum relay_side side, int fd, pid_t pid);
+int channel_read(struct monitor *m, struct channel *c);
+int channel_process(struct monitor *m, struct channel *c);
+void channel_close(struct channel *c);
+int channel_mid_message(const struct channel *c);
+
+/* Words for a breach; always returns -1. */
+int breach(struct monitor *m, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* stage.c: the batch between judgement and audit. */
+void stage_forward(struct monitor *m, const struct message *msg, int audited,
+		   struct request *r);
+void stage_answer(struct monitor *m, const struct buf *line, int audited);
+int stage_commit(struct monitor *m); /* 1 when done, 0 to wait */
+void stage_abandon(struct monitor *m);
+void send_client(struct monitor *m, const struct buf *line);
+
+/* from_client.c, from_server.c: what the handlers do with a message. */
+void client_message(struct monitor *m, struct message *msg, uint64_t call);
+void client_refused(struct monitor *m, const struct refuse *r);
+void server_envelope(struct monitor *m, struct channel *c,
+		     const struct envelope *e);
+void server_refused(struct monitor *m, const struct refuse *r);
+void server_release(struct monitor *m, int audited);
+
+/* event.c: audit lines. */
+void event_session_start(struct monitor *m, char *const *argv);
+void event_session_end(struct monitor *m, int status);
+void event_refusal(struct monitor *m, const char *from, enum refusal why,
+		   const struct scalar *id, uint64_t offset);
+void event_result(struct monitor *m, const struct request *r,
+		  const char *outcome, uint64_t bytes);
+void event_breach(struct monitor *m, enum relay_side side);
+void event_policy(struct monitor *m, const char *outcome, const char *detail);
+
+/* life.c: signals, children, the end. */
+void life_signals(struct monitor *m);
+void life_tick(struct monitor *m, uint64_t now);
+int life_timeout(const struct monitor *m, uint64_t now);
+void life_end(struct monitor *m, const char *why);
+void life_client_gone(struct monitor *m);
+void life_breach(struct monitor *m, enum relay_side side);
+int life_finished(struct monitor *m, uint64_t now);
+int life_status(const struct monitor *m);
+
+/* reload.c: our file in the runtime directory, and requests there. */
+void reload_setup(struct monitor *m);
+void reload_ready(struct monitor *m);
+void reload_teardown(struct monitor *m);
+
+#endif
