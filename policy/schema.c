@@ -322,7 +322,10 @@ report_unbuilt(struct load *l, const struct node *key, const struct spec *spec,
 		not_built(l, key->value,
 			  xasprintf("%s: %s is not built yet; only the "
 				    "default (%s) is, so leave it out",
-				    path, node_show(key->value, &s),
+				    path,
+				    key->value->kind == NODE_SCALAR
+					? node_show(key->value, &s)
+					: "this",
 				    spec->dflt));
 }
 

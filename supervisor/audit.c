@@ -28,11 +28,18 @@
 #define TAIL_MAX (16u * 1024 * 1024)
 #define KEEP (256u * 1024)
 
+/* Which file a descriptor is: it cannot change while it is open. */
+struct file_id {
+	dev_t dev;
+	ino_t ino;
+};
+
 struct audit {
 	char *dir;
 	int dirfd, lockfd, logfd; /* -1 when not open */
-	off_t end;                /* size after our last write */
-	uint64_t seq;             /* of the last line, if end is the size */
+	struct file_id lock_id, log_id;
+	off_t end;    /* size after our last write */
+	uint64_t seq; /* of the last line, if end is the size */
 	int dirty;
 	struct buf line;  /* being built, without its head */
 	struct buf queue; /* finished lines, without their heads */
@@ -240,19 +247,20 @@ audit_drop(struct audit *a, const char *why)
 	empty_queue(a);
 }
 
-/* 1 if fd is still what stands at name in the state directory. */
+/*
+ * 1 if what stands at name in the state directory is the file that was opened
+ * as id; *st is then its state now, too.
+ */
 static int
-still_there(const struct audit *a, int fd, const char *name, struct stat *st)
+still_there(const struct audit *a, const struct file_id *id, const char *name,
+	    struct stat *st)
 {
-	struct stat at;
-
-	return fstat(fd, st) == 0 &&
-	       fstatat(a->dirfd, name, &at, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       st->st_ino == at.st_ino && st->st_dev == at.st_dev;
+	return fstatat(a->dirfd, name, st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       st->st_ino == id->ino && st->st_dev == id->dev;
 }
 
 static int
-open_own(struct audit *a, const char *name, int flags)
+open_own(struct audit *a, const char *name, int flags, struct file_id *id)
 {
 	struct stat st;
 	int fd;
@@ -275,6 +283,7 @@ open_own(struct audit *a, const char *name, int flags)
 		close(fd);
 		return -1;
 	}
+	*id = (struct file_id){st.st_dev, st.st_ino};
 	return fd;
 }
 
@@ -292,7 +301,7 @@ lock(struct audit *a)
 
 	for (tries = 0; tries < 3; tries++) {
 		if (a->lockfd == -1)
-			a->lockfd = open_own(a, LOCK_NAME, O_RDWR);
+			a->lockfd = open_own(a, LOCK_NAME, O_RDWR, &a->lock_id);
 		if (a->lockfd == -1)
 			return AUDIT_FAILED;
 		if (fcntl(a->lockfd, F_OFD_SETLK, &fl) == -1) {
@@ -301,7 +310,7 @@ lock(struct audit *a)
 			set_error(a, LOCK_NAME, errno);
 			return AUDIT_FAILED;
 		}
-		if (still_there(a, a->lockfd, LOCK_NAME, &st))
+		if (still_there(a, &a->lock_id, LOCK_NAME, &st))
 			return AUDIT_OK;
 		close_fd(&a->lockfd);
 	}
@@ -382,10 +391,10 @@ read_tail(struct audit *a, off_t size, int *torn)
 static int
 open_log(struct audit *a, struct stat *st)
 {
-	if (a->logfd != -1 && still_there(a, a->logfd, LOG_NAME, st))
+	if (a->logfd != -1 && still_there(a, &a->log_id, LOG_NAME, st))
 		return 0;
 	close_fd(&a->logfd);
-	a->logfd = open_own(a, LOG_NAME, O_RDWR | O_APPEND);
+	a->logfd = open_own(a, LOG_NAME, O_RDWR | O_APPEND, &a->log_id);
 	if (a->logfd == -1)
 		return -1;
 	a->end = -1;

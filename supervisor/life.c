@@ -27,6 +27,13 @@
 #define REAP_WAIT_NS 200000000ull /* from a relay's EOF to its status */
 #define CHILDREN_MAX 4096
 
+/* A step may begin after the turn's clock was read: that is no time at all. */
+static uint64_t
+since(uint64_t now, uint64_t then)
+{
+	return now > then ? now - then : 0;
+}
+
 static int
 is_relay(const struct monitor *m, pid_t pid)
 {
@@ -233,7 +240,7 @@ check_relay(struct monitor *m, struct channel *c, uint64_t now)
 {
 	if (m->breached || c->eof_since == 0)
 		return;
-	if (c->pid != 0 && now - c->eof_since < REAP_WAIT_NS)
+	if (c->pid != 0 && since(now, c->eof_since) < REAP_WAIT_NS)
 		return;
 	if (c->pid == 0 && WIFSIGNALED(c->status))
 		breach(m, "killed by signal %d in state %s",
@@ -252,7 +259,7 @@ check_slow(struct monitor *m, struct channel *c, uint64_t now)
 
 	if (m->breached || c->fd == -1 || !channel_mid_message(c) || c->hold)
 		return;
-	if (now - c->partial_since < limit * 1000000ull)
+	if (since(now, c->partial_since) < limit * 1000000ull)
 		return;
 	breach(m, "nothing for %llu ms in state %s", (unsigned long long)limit,
 	       state_name(c->state));
@@ -270,7 +277,7 @@ client_is_done(struct monitor *m, uint64_t now)
 	if (m->client_done_since == 0)
 		m->client_done_since = now;
 	if (out_pending(&m->to_server) == 0 ||
-	    now - m->client_done_since >= STEP_NS)
+	    since(now, m->client_done_since) >= STEP_NS)
 		life_end(m, "the client's end of input");
 }
 
@@ -286,14 +293,14 @@ check_server(struct monitor *m, uint64_t now)
 		return;
 	}
 	if (m->server_gone && c->fd != -1 &&
-	    now - m->server_gone_since >= DRAIN_NS)
+	    since(now, m->server_gone_since) >= DRAIN_NS)
 		server_is_done(m);
 }
 
 static void
 escalate(struct monitor *m, uint64_t now)
 {
-	if (m->ending == END_NOT || now - m->ending_since < STEP_NS)
+	if (m->ending == END_NOT || since(now, m->ending_since) < STEP_NS)
 		return;
 	if (m->ending == END_STDIN) {
 		signal_server(m, SIGTERM);
@@ -377,7 +384,7 @@ life_finished(struct monitor *m, uint64_t now)
 		return 0;
 	/* The client has two more seconds to take its last answers. */
 	return out_pending(&m->to_client) == 0 || m->to_client.dead ||
-	       now - m->ending_since >= 2 * STEP_NS;
+	       since(now, m->ending_since) >= 2 * STEP_NS;
 }
 
 int

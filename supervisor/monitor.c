@@ -168,7 +168,7 @@ commit(struct monitor *m)
 static void
 sync_if_due(struct monitor *m, uint64_t now)
 {
-	if (m->sync_since == 0 || now - m->sync_since < 1000000000ull)
+	if (m->sync_since == 0 || now < m->sync_since + 1000000000ull)
 		return;
 	audit_sync(m->audit);
 	m->sync_since = 0;

@@ -532,6 +532,13 @@ class Wrapped:
                 raise AssertionError("the puppet says %r to %r" % (line, text))
             return line
 
+    def order_now(self, text):
+        """An order that does not wait for earlier output to be taken."""
+        self.control.setblocking(True)
+        self.control.sendall(text.encode() + b"\n")
+        self.control.setblocking(False)
+        self.heard()
+
     def heard(self, timeout=10.0):
         """The puppet's next word."""
         return self.pump(lambda: self.orders.lines and self.orders.lines.popleft(),
