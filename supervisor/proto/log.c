@@ -49,6 +49,9 @@ log_set_fatal_status(int status)
 	fatal_status = status;
 }
 
+static void emit(enum log_level, const char *, va_list)
+    __attribute__((format(printf, 2, 0)));
+
 static void
 emit(enum log_level level, const char *fmt, va_list ap)
 {

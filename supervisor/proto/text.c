@@ -188,15 +188,16 @@ visible_one(const char *p, size_t n, char *buf, size_t size, size_t *outlen)
 size_t
 text_visible(const char *in, size_t len, char *out, size_t size)
 {
-	size_t i = 0, o = 0, k, w;
+	size_t i = 0, o = 0, mark = 0, k, w;
 	char one[16];
 
 	if (size == 0)
 		return 0;
 	while (i < len) {
 		k = visible_one(in + i, len - i, one, sizeof(one), &w);
-		/* Room for this one, and for "..." unless it is the last. */
-		if (size - 1 - o < w + (i + k < len ? 3 : 0)) {
+		if (size - 1 - o < w) {
+			/* Back to the last place where the mark has room. */
+			o = mark;
 			if (size - 1 - o >= 3) {
 				memcpy(out + o, "...", 3);
 				o += 3;
@@ -206,6 +207,8 @@ text_visible(const char *in, size_t len, char *out, size_t size)
 		memcpy(out + o, one, w);
 		o += w;
 		i += k;
+		if (size - 1 - o >= 3)
+			mark = o;
 	}
 	out[o] = '\0';
 	return o;
