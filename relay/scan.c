@@ -190,12 +190,17 @@ unescape_key(struct scan *s, const char *p, size_t n, size_t *len)
 }
 
 static void
+grow_keys(struct scan *s)
+{
+	s->keys_cap = s->keys_cap > 0 ? s->keys_cap * 2 : 64;
+	s->keys = xreallocarray(s->keys, s->keys_cap, sizeof(*s->keys));
+}
+
+static void
 remember_key(struct scan *s, const char *p, size_t len)
 {
-	if (s->nkeys == s->keys_cap) {
-		s->keys_cap = s->keys_cap > 0 ? s->keys_cap * 2 : 64;
-		s->keys = xreallocarray(s->keys, s->keys_cap, sizeof(*s->keys));
-	}
+	if (s->nkeys == s->keys_cap)
+		grow_keys(s);
 	s->keys[s->nkeys++] = (struct key_span){p, (uint32_t)len};
 }
 
@@ -423,6 +428,8 @@ start(struct scan *s, const char *line, size_t len, enum scan_rules rules)
 	s->nodes = s->depth = 0;
 	s->pending = SLOT_ROOT;
 	s->nkeys = s->arena_used = 0;
+	if (s->keys == NULL)
+		grow_keys(s);
 }
 
 enum refusal
