@@ -9,9 +9,9 @@
 
 struct policy_error;
 
-#define DOC_BYTES_MAX (1024u * 1024) /* of one file */
-#define DOC_DEPTH_MAX 32u            /* nested lists and mappings */
-#define DOC_NODES_MAX 65536u         /* keys and values of one file */
+#define DOC_BYTES_MAX ((size_t)1024 * 1024) /* of one file */
+#define DOC_DEPTH_MAX 32u                   /* nested lists and mappings */
+#define DOC_NODES_MAX 65536u                /* keys and values of one file */
 
 enum node_kind { NODE_SCALAR, NODE_MAPPING, NODE_SEQUENCE };
 

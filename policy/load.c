@@ -129,7 +129,7 @@ load_text(struct policy *p, size_t file, const struct policy_text *t,
 	l.methods_below = p->nmethods;
 	if (t->len > DOC_BYTES_MAX)
 		return mistake_at(err, 0, 0,
-				  xasprintf("a policy of more than %u bytes; "
+				  xasprintf("a policy of more than %zu bytes; "
 					    "split it",
 					    DOC_BYTES_MAX));
 	result = doc_parse(&doc, t->bytes, t->len, err);

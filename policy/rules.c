@@ -21,7 +21,7 @@ takes(char pattern, char name, int symbols)
 		return 0;
 	if (pattern == '?')
 		return 1;
-	return pattern == name && !(symbols && name == '?');
+	return pattern == name;
 }
 
 /*
@@ -29,7 +29,8 @@ takes(char pattern, char name, int symbols)
  * so that the cost is at most the product of both lengths.
  */
 static int
-glob(const char *pat, size_t plen, const char *name, size_t nlen, int symbols)
+match_glob(const char *pat, size_t plen, const char *name, size_t nlen,
+	   int symbols)
 {
 	size_t p = 0, n = 0, star = plen, retry = 0;
 
@@ -56,7 +57,7 @@ static int
 matches(const struct rule *r, const char *name, size_t len, int symbols)
 {
 	if (r->glob)
-		return glob(r->tool, r->tool_len, name, len, symbols);
+		return match_glob(r->tool, r->tool_len, name, len, symbols);
 	return !symbols && r->tool_len == len &&
 	       memcmp(r->tool, name, len) == 0;
 }

@@ -349,7 +349,7 @@ unknown_key(struct load *l, const struct node *key, const struct spec *specs,
 	size_t n = 0, i;
 
 	/* A slip may have been meant for a key that is refused in turn. */
-	for (i = 0; specs[i].name != NULL && i < KEYS_MAX; i++) {
+	for (i = 0; i < KEYS_MAX && specs[i].name != NULL; i++) {
 		names[i] = specs[i].name;
 		if (specs[i].refused == NULL)
 			taken[n++] = specs[i].name;

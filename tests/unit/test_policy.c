@@ -294,14 +294,14 @@ test_bytes(void **state)
 static char *
 repeated(const char *first, const char *s, size_t n, const char *last)
 {
-	size_t len = strlen(s), at = strlen(first), i;
-	char *out = malloc(at + len * n + strlen(last) + 1);
+	size_t size = strlen(first) + strlen(s) * n + strlen(last) + 1, i;
+	char *out = malloc(size), *at;
 
 	assert_non_null(out);
-	memcpy(out, first, at);
-	for (i = 0; i < n; i++, at += len)
-		memcpy(out + at, s, len);
-	memcpy(out + at, last, strlen(last) + 1);
+	at = stpcpy(out, first);
+	for (i = 0; i < n; i++)
+		at = stpcpy(at, s);
+	stpcpy(at, last);
 	return out;
 }
 

@@ -98,79 +98,80 @@ test_idle_defaults(void **state)
 }
 
 /* Right values of features that are to come. */
+static const struct {
+	const char *text, *message;
+} unbuilt[] = {
+    {"packs: [gmail, fs]", "2:9: packs: \"gmail\" is not built yet; "
+			   "none is, so leave it out"},
+    {"flows: {private_to_public: ask}",
+     "2:28: flows.private_to_public: \"ask\" is not built yet; only "
+     "the default (off) is, so leave it out"},
+    {"typed: trust", "2:8: typed: \"trust\" is not built yet; only the "
+		     "default (ignore) is, so leave it out"},
+    {"approval: {channels: [code]}",
+     "2:22: approval.channels: this is not built yet; only the "
+     "default (elicitation,code) is, so leave it out"},
+    {"approval: {channels: [code, elicitation]}",
+     "2:22: approval.channels: this is not built yet; only the "
+     "default (elicitation,code) is, so leave it out"},
+    {"approval: {hold: true}",
+     "2:18: approval.hold: \"true\" is not built yet; only the "
+     "default (false) is, so leave it out"},
+    {"approval: {timeout: 60}",
+     "2:21: approval.timeout: the number 60 is not built yet; only "
+     "the default (50) is, so leave it out"},
+    {"approval: {code_ttl: 0}",
+     "2:22: approval.code_ttl: the number 0 is not built yet; only "
+     "the default (300) is, so leave it out"},
+    {"approval: {bind: destination}",
+     "2:18: approval.bind: \"destination\" is not built yet; only the "
+     "default (call) is, so leave it out"},
+    {"pins: {on_new: ask}", "2:16: pins.on_new: \"ask\" is not built "
+			    "yet; only the default (deny) is, so "
+			    "leave it out"},
+    {"pins: {on_changed: ask}",
+     "2:20: pins.on_changed: \"ask\" is not built yet; only the "
+     "default (deny) is, so leave it out"},
+    {"pins: {hide: false}",
+     "2:14: pins.hide: \"false\" is not built yet; only the default "
+     "(true) is, so leave it out"},
+    {"ledger: {max_size: 1GiB}",
+     "2:20: ledger.max_size: \"1GiB\" is not built yet; only the "
+     "default (128MiB) is, so leave it out"},
+    {"server: {sandbox: {read: [/usr], network: none}}",
+     "2:19: server.sandbox: this is not built yet; only the "
+     "default (null) is, so leave it out"},
+    {"audit: {max_size: 1}",
+     "2:19: audit.max_size: the number 1 is not built yet; only the "
+     "default (64MiB) is, so leave it out"},
+    {"audit: {keep: 11}",
+     "2:15: audit.keep: the number 11 is not built yet; only the "
+     "default (10) is, so leave it out"},
+    {"receipts: {file: r.jsonl}",
+     "2:18: receipts.file: \"r.jsonl\" is not built yet; only the "
+     "default (null) is, so leave it out"},
+    {"receipts: {stderr: true}",
+     "2:20: receipts.stderr: \"true\" is not built yet; only the "
+     "default (false) is, so leave it out"},
+    {"receipts: {endpoint: \"https://x.example\"}",
+     "2:22: receipts.endpoint: \"https://x.example\" is not built "
+     "yet; only the default (null) is, so leave it out"},
+    {"tools: {send_email: {max_calls: 5}}",
+     "2:9: tools: entries are not built yet; of tools only rules: can "
+     "speak so far"},
+};
+
 static void
 test_unbuilt(void **state)
 {
-	static const struct {
-		const char *text, *message;
-	} rows[] = {
-	    {"packs: [gmail, fs]", "2:9: packs: \"gmail\" is not built yet; "
-				   "none is, so leave it out"},
-	    {"flows: {private_to_public: ask}",
-	     "2:28: flows.private_to_public: \"ask\" is not built yet; only "
-	     "the default (off) is, so leave it out"},
-	    {"typed: trust", "2:8: typed: \"trust\" is not built yet; only the "
-			     "default (ignore) is, so leave it out"},
-	    {"approval: {channels: [code]}",
-	     "2:22: approval.channels: this is not built yet; only the "
-	     "default (elicitation,code) is, so leave it out"},
-	    {"approval: {channels: [code, elicitation]}",
-	     "2:22: approval.channels: this is not built yet; only the "
-	     "default (elicitation,code) is, so leave it out"},
-	    {"approval: {hold: true}",
-	     "2:18: approval.hold: \"true\" is not built yet; only the "
-	     "default (false) is, so leave it out"},
-	    {"approval: {timeout: 60}",
-	     "2:21: approval.timeout: the number 60 is not built yet; only "
-	     "the default (50) is, so leave it out"},
-	    {"approval: {code_ttl: 0}",
-	     "2:22: approval.code_ttl: the number 0 is not built yet; only "
-	     "the default (300) is, so leave it out"},
-	    {"approval: {bind: destination}",
-	     "2:18: approval.bind: \"destination\" is not built yet; only the "
-	     "default (call) is, so leave it out"},
-	    {"pins: {on_new: ask}", "2:16: pins.on_new: \"ask\" is not built "
-				    "yet; only the default (deny) is, so "
-				    "leave it out"},
-	    {"pins: {on_changed: ask}",
-	     "2:20: pins.on_changed: \"ask\" is not built yet; only the "
-	     "default (deny) is, so leave it out"},
-	    {"pins: {hide: false}",
-	     "2:14: pins.hide: \"false\" is not built yet; only the default "
-	     "(true) is, so leave it out"},
-	    {"ledger: {max_size: 1GiB}",
-	     "2:20: ledger.max_size: \"1GiB\" is not built yet; only the "
-	     "default (128MiB) is, so leave it out"},
-	    {"server: {sandbox: {read: [/usr], network: none}}",
-	     "2:19: server.sandbox: this is not built yet; only the "
-	     "default (null) is, so leave it out"},
-	    {"audit: {max_size: 1}",
-	     "2:19: audit.max_size: the number 1 is not built yet; only the "
-	     "default (64MiB) is, so leave it out"},
-	    {"audit: {keep: 11}",
-	     "2:15: audit.keep: the number 11 is not built yet; only the "
-	     "default (10) is, so leave it out"},
-	    {"receipts: {file: r.jsonl}",
-	     "2:18: receipts.file: \"r.jsonl\" is not built yet; only the "
-	     "default (null) is, so leave it out"},
-	    {"receipts: {stderr: true}",
-	     "2:20: receipts.stderr: \"true\" is not built yet; only the "
-	     "default (false) is, so leave it out"},
-	    {"receipts: {endpoint: \"https://x.example\"}",
-	     "2:22: receipts.endpoint: \"https://x.example\" is not built "
-	     "yet; only the default (null) is, so leave it out"},
-	    {"tools: {send_email: {max_calls: 5}}",
-	     "2:9: tools: entries are not built yet; of tools only rules: can "
-	     "speak so far"},
-	};
 	char text[128], message[256];
 	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		snprintf(text, sizeof(text), V1 "%s\n", rows[i].text);
+	for (i = 0; i < sizeof(unbuilt) / sizeof(unbuilt[0]); i++) {
+		snprintf(text, sizeof(text), V1 "%s\n", unbuilt[i].text);
 		snprintf(message, sizeof(message), "p.yaml:%s",
-			 rows[i].message);
+			 unbuilt[i].message);
 		bad(text, message);
 	}
 }
