@@ -157,7 +157,9 @@ check-long: deps
 	@BUILD=$(B) SUFFIX=$(SUFFIX) FUZZ_SECONDS=$(FUZZ_SECONDS) tests/check.sh --long
 
 lint:
-	@CC=$(CC) CPPFLAGS="$(subst ",\",$(CPPFLAGS))" tests/lint.sh
+	@tests/lint.sh
+
+fuzzers: $(FUZZERS)
 
 fuzz: $(FUZZERS)
 	@BUILD=$(B) FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run.sh
@@ -195,7 +197,7 @@ dist:
 clean:
 	rm -rf build build-san dist
 
-.PHONY: all flags deps test-programs unit demo check check-long lint fuzz \
+.PHONY: all flags deps test-programs unit demo check check-long lint fuzz fuzzers \
 	bench install uninstall dist clean
 .SECONDARY:
 

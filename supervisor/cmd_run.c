@@ -300,7 +300,7 @@ static void
 confine(struct monitor *m, const struct paths *p)
 {
 	struct confine_dir dirs[POLICIES_MAX + 2];
-	char *parents[POLICIES_MAX], *slash;
+	char *parents[POLICIES_MAX] = {NULL}, *slash;
 	const char *why = "";
 	size_t n = 0, i;
 

@@ -67,7 +67,7 @@ allow_memory(scmp_filter_ctx ctx)
 	    ctx, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2,
 	    SCMP_A2(SCMP_CMP_MASKED_EQ, ~(scmp_datum_t)(PROT_READ | PROT_WRITE),
 		    0),
-	    SCMP_A3(SCMP_CMP_EQ, MAP_PRIVATE | MAP_ANONYMOUS));
+	    SCMP_A3(SCMP_CMP_EQ, MAP_PRIVATE | MAP_ANONYMOUS, 0));
 }
 
 /* Record locks of the audit; flags of descriptors are left alone. */
@@ -81,7 +81,7 @@ allow_fcntl(scmp_filter_ctx ctx)
 	for (i = 0; r == 0 && i < sizeof(cmds) / sizeof(cmds[0]); i++)
 		r = seccomp_rule_add(
 		    ctx, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
-		    SCMP_A1(SCMP_CMP_EQ, (scmp_datum_t)cmds[i]));
+		    SCMP_A1(SCMP_CMP_EQ, (scmp_datum_t)cmds[i], 0));
 	return r;
 }
 

@@ -99,6 +99,7 @@ cJSON *
 message_tree(const char *p, size_t n, int dup)
 {
 	struct building g = {.root = NULL};
+	const cJSON *top;
 	struct tree_reader r;
 	struct tree_token t;
 	enum tree_status st;
@@ -108,9 +109,9 @@ message_tree(const char *p, size_t n, int dup)
 		if (t.tag == TREE_KEY) {
 			g.key = xmemdupz(t.p, t.len);
 		} else if (t.tag == TREE_END) {
-			g.depth--;
-			if (dup && cJSON_IsObject(g.stack[g.depth]) &&
-			    object_has_duplicate(g.stack[g.depth]))
+			top = g.stack[--g.depth];
+			if (dup && top != NULL && cJSON_IsObject(top) &&
+			    object_has_duplicate(top))
 				break;
 		} else {
 			attach(&g, item_of(&t));

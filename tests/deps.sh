@@ -5,7 +5,7 @@ set -eu
 
 packages="gcc make pkg-config libseccomp-dev libcjson-dev libyaml-dev
 libcap-dev libsodium-dev libcmocka-dev libcap2-bin clang clang-tidy
-clang-format libclang-rt-dev cppcheck valgrind mandoc python3 git"
+clang-format libclang-rt-dev cppcheck valgrind universal-ctags mandoc python3 git"
 command -v npm >/dev/null 2>&1 || packages="$packages npm"
 
 missing=""
