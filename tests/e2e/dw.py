@@ -16,14 +16,12 @@ import os
 import pty
 import pwd
 import re
-import resource
 import select
 import shutil
 import signal
 import socket
 import stat
 import subprocess
-import sys
 import tempfile
 import time
 import tty
@@ -345,9 +343,11 @@ class Wrapped:
     def __init__(self, test, policy="version: 1\n", stdio="pipe", user=None,
                  args=(), server_args=(), command=None, env=None, cwd=None,
                  preexec=None, stderr="file", bare=False, state=None,
-                 policies=None, puppets=1, binary=None, server=True):
+                 policies=None, binary=None, server=True, keep_ends=False):
         self.test = test
         self.user = user
+        self.keep_ends = keep_ends   # the program's own 0, 1 and 2 stay open here
+        self.kept = []
         self.closed = False
         self.expect_orphans = False
         self.dir = tempfile.mkdtemp(prefix="dw-")
@@ -428,8 +428,11 @@ class Wrapped:
             preexec_fn=before, restore_signals=False, **user_kwargs(self.user))
         self.pid = self.proc.pid
         _live.add(self.pid)
-        os.close(err)
-        self.ends.close_child()
+        if self.keep_ends:
+            self.kept = [self.ends.child_in, self.ends.child_out, err]
+        else:
+            os.close(err)
+            self.ends.close_child()
 
     # -- pumping --
 
@@ -778,6 +781,8 @@ class Wrapped:
                        -1 if self.stderr_reader is None else self.stderr_reader.fd):
                 if fd >= 0:
                     os.close(fd)
+            for fd in self.kept:
+                os.close(fd)
             for s in (self.data, self.control, self.listener):
                 if s is not None:
                     s.close()
@@ -794,24 +799,26 @@ def relay_side(p):
     return None
 
 
-def leftovers(grace=0.0):
-    """Children that no session answers for; ends and reaps them."""
-    end = time.monotonic() + grace
+def adopted():
+    """Children that no session answers for."""
+    return [p for p in all_processes() if p.ppid == os.getpid() and p.pid not in _live]
+
+
+def leftovers():
+    """Ends and reaps what became ours; returns what that was.  The children
+    of what is ended become ours in turn."""
+    found = []
     while True:
-        left = [p for p in all_processes() if p.ppid == os.getpid() and p.pid not in _live]
-        if not left or time.monotonic() >= end:
-            break
+        left = adopted()
+        if not left:
+            return found
+        found += left
         for p in left:
-            if p.state == "Z":
-                os.waitpid(p.pid, os.WNOHANG)
-        time.sleep(0.02)
-    for p in left:
-        try:
-            os.kill(p.pid, signal.SIGKILL)
-            os.waitpid(p.pid, 0)
-        except (ProcessLookupError, ChildProcessError):
-            pass
-    return left
+            try:
+                os.kill(p.pid, signal.SIGKILL)
+                os.waitpid(p.pid, 0)
+            except (ProcessLookupError, ChildProcessError):
+                pass
 
 
 def gone(processes, timeout=3.0):

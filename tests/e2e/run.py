@@ -169,6 +169,11 @@ def main():
     if args.long:
         os.environ["DW_LONG"] = "1"
     sys.path.insert(0, HERE)
+    import dw
+    for name in (os.path.join(dw.BUILD, "doorward" + dw.SUFFIX), os.path.join(dw.BUILD, "test", "puppet")):
+        if not os.access(name, os.X_OK):
+            print("%s is missing; `make test-programs` builds it" % name)
+            return 1
     classes = find(args.patterns)
     expected = sum(len(tests) for _, tests in classes)
     if args.list:

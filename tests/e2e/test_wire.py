@@ -47,10 +47,6 @@ class Wire(dw.TestCase):
         for item in tries:
             yield (self.attempt(repr(item)[:200]), *item)
 
-    def reasons(self, w, count):
-        """Of the refusals so far, with at least count of them."""
-        return [e["reason"] for e in w.events("refusal", count)] if count else []
-
     def refuse(self, w, line, code, reason, idents=(None,)):
         """The client's line gets one error and goes no further."""
         seen = len([e for e in w.audit() if e["event"] == "refusal"])
