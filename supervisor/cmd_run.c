@@ -269,6 +269,14 @@ give_up_stdio(struct monitor *m)
 	close(null);
 }
 
+static int
+is_ignored(int sig)
+{
+	struct sigaction sa;
+
+	return sigaction(sig, NULL, &sa) == 0 && sa.sa_handler == SIG_IGN;
+}
+
 static void
 open_signals(struct monitor *m)
 {
@@ -276,9 +284,12 @@ open_signals(struct monitor *m)
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGCHLD);
+	/* What nohup or a shell's & made us ignore stays ignored. */
+	if (!is_ignored(SIGINT))
+		sigaddset(&set, SIGINT);
+	if (!is_ignored(SIGHUP))
+		sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	m->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (m->signal_fd == -1)

@@ -277,7 +277,8 @@ client_is_done(struct monitor *m, uint64_t now)
 	if (m->client_done_since == 0)
 		m->client_done_since = now;
 	if (out_pending(&m->to_server) == 0 ||
-	    since(now, m->client_done_since) >= STEP_NS)
+	    (since(now, m->client_done_since) >= STEP_NS &&
+	     since(now, m->to_server.moved) >= STEP_NS))
 		life_end(m, "the client's end of input");
 }
 
@@ -292,8 +293,13 @@ check_server(struct monitor *m, uint64_t now)
 			server_is_done(m);
 		return;
 	}
-	if (m->server_gone && c->fd != -1 &&
-	    since(now, m->server_gone_since) >= DRAIN_NS)
+	/*
+	 * Somebody else may hold its output open.  While lines still come, or
+	 * wait for a slow client, they are read on.
+	 */
+	if (m->server_gone && c->fd != -1 && c->state != RELAY_LINE &&
+	    since(now, m->server_gone_since) >= DRAIN_NS &&
+	    since(now, c->partial_since) >= DRAIN_NS)
 		server_is_done(m);
 }
 
@@ -382,9 +388,10 @@ life_finished(struct monitor *m, uint64_t now)
 		return 0;
 	if (m->commit_since != 0)
 		return 0;
-	/* The client has two more seconds to take its last answers. */
+	/* A slow client gets its last answers as long as it takes some. */
 	return out_pending(&m->to_client) == 0 || m->to_client.dead ||
-	       since(now, m->ending_since) >= 2 * STEP_NS;
+	       (since(now, m->ending_since) >= 2 * STEP_NS &&
+		since(now, m->to_client.moved) >= 2 * STEP_NS);
 }
 
 int

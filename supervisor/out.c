@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "out.h"
@@ -60,6 +61,15 @@ out_pending(const struct out *o)
 	return buf_used(&o->buf);
 }
 
+static uint64_t
+clock_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
 static ssize_t
 write_some(struct out *o, const char *p, size_t n)
 {
@@ -103,6 +113,8 @@ push(struct out *o, const char *p, size_t n)
 			break;
 		}
 	}
+	if (done > 0)
+		o->moved = clock_ns();
 	return done;
 }
 

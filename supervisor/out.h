@@ -6,6 +6,7 @@
 #define DW_OUT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "proto/buf.h"
 
@@ -18,8 +19,9 @@ enum out_way {
 struct out {
 	int fd; /* -1 when closed */
 	enum out_way way;
-	int own;  /* fd is ours to close */
-	int dead; /* nobody reads any more */
+	int own;        /* fd is ours to close */
+	int dead;       /* nobody reads any more */
+	uint64_t moved; /* ns; when bytes last left, CLOCK_MONOTONIC */
 	struct buf buf;
 };
 

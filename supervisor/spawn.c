@@ -60,6 +60,7 @@ void
 spawn_inherit(struct inherited *in)
 {
 	struct sigaction ignore = {.sa_handler = SIG_IGN};
+	struct sigaction plain = {.sa_handler = SIG_DFL};
 
 	fill_standard_fds();
 	note_fds(in);
@@ -67,6 +68,8 @@ spawn_inherit(struct inherited *in)
 	sigaction(SIGPIPE, &ignore, &in->pipe);
 	/* A file size limit must be an error to handle, not a death. */
 	sigaction(SIGXFSZ, &ignore, &in->xfsz);
+	/* Inherited as ignored, it would swallow the children's statuses. */
+	sigaction(SIGCHLD, &plain, &in->chld);
 }
 
 void
@@ -100,6 +103,7 @@ exec_server(char *const *argv, const struct inherited *in, int rfd, int wfd,
 	dup2(wfd, STDOUT_FILENO);
 	sigaction(SIGPIPE, &in->pipe, NULL);
 	sigaction(SIGXFSZ, &in->xfsz, NULL);
+	sigaction(SIGCHLD, &in->chld, NULL);
 	sigprocmask(SIG_SETMASK, &in->mask, NULL);
 	execvp(argv[0], argv);
 	err = errno;

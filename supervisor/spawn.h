@@ -10,13 +10,14 @@
 /* How things were when the client started us; the server gets them back. */
 struct inherited {
 	sigset_t mask;
-	struct sigaction pipe, xfsz;
+	struct sigaction pipe, xfsz, chld;
 	int *fds; /* descriptors over 2 that came with us, -1 at the end */
 };
 
 /*
  * To be called first: /dev/null into whichever of 0, 1, 2 is closed, notes
- * what was inherited, ignores SIGPIPE and SIGXFSZ.
+ * what was inherited, ignores SIGPIPE and SIGXFSZ, and
+ * sees to it that children leave a status.
  */
 void spawn_inherit(struct inherited *in);
 
