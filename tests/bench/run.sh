@@ -39,6 +39,8 @@ one() {
 	}
 }
 
+# What the machine did meanwhile, and how much of it was ours.
+{ cat /proc/uptime; head -n 1 /proc/stat; } >"$tmp/before"
 round=1
 while [ "$round" -le "$rounds" ]; do
 	one bare "$round"
@@ -51,4 +53,6 @@ while [ "$round" -le "$rounds" ]; do
 	fi
 	round=$((round + 1))
 done
+{ cat /proc/uptime; head -n 1 /proc/stat; } >"$tmp/after"
+times >"$tmp/times"
 python3 "$here/table.py" "$tmp" "$rounds" "${BENCH_WRAP:-doorward}"

@@ -7,6 +7,7 @@ measurement is missing.
 """
 
 import os
+import re
 import statistics
 import sys
 
@@ -22,6 +23,24 @@ def read(directory, rounds):
                     name, value = line.split()
                     values.setdefault(name, []).append(float(value))
     return found
+
+
+def busy(line):
+    """Seconds that all processors were not idle, off /proc/stat's first line."""
+    user, nice, system, _idle, _iowait, irq, softirq = map(int, line.split()[1:8])
+    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
+
+
+def others(directory):
+    """Share of the processors' time that went to anything but the bench."""
+    with open(os.path.join(directory, "before")) as f:
+        start, stat = float(f.readline().split()[0]), f.readline()
+    with open(os.path.join(directory, "after")) as f:
+        end, stat2 = float(f.readline().split()[0]), f.readline()
+    with open(os.path.join(directory, "times")) as f:
+        own = sum(float(m) * 60 + float(s) for m, s in
+                  re.findall(r"(\d+)m([\d.]+)s", f.read()))
+    return max(0.0, busy(stat2) - busy(stat) - own) / (end - start) / os.cpu_count()
 
 
 ROWS = (
@@ -95,7 +114,12 @@ def main():
     found = read(directory, rounds)
     median = {w: {k: statistics.median(v) for k, v in values.items()}
               for w, values in found.items()}
-    print(f"C echo server, 200-byte arguments; medians of {rounds} rounds")
+    print(f"C echo server, 200-byte arguments; medians of {rounds} rounds, "
+          f"{os.cpu_count()} processors")
+    foreign = others(directory)
+    print(f"other programs used {foreign:.0%} of the processors meanwhile"
+          + (": not a quiet machine, and wake-ups differ on a busy one"
+             if foreign > 0.05 else ""))
     table(median, name.split()[0].rsplit("/", 1)[-1][:11])
     spread(found)
     print()
