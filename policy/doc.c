@@ -158,41 +158,54 @@ place(struct builder *b, struct node *n)
 	return 0;
 }
 
+/* The first key that has been there before; slow, but only once a file. */
 static int
-second_of_two(struct builder *b, const struct node *mapping)
+second_of_two(struct builder *b, const struct node *mapping,
+	      const struct key_span *spans)
 {
-	const struct node *first, *k;
+	const struct node *first, *k = mapping->child;
 	struct shown s;
+	size_t i, j;
 
-	for (k = mapping->child; k != NULL; k = k->next)
-		for (first = mapping->child; first != k; first = first->next)
-			if (first->len == k->len &&
-			    memcmp(first->text, k->text, k->len) == 0)
-				return mistake(
-				    b->err, k,
-				    xasprintf("duplicate key %s; it is in "
-					      "line %zu already, and only one "
-					      "can hold",
-					      node_show(k, &s), first->line));
-	return 0;
+	for (i = 0; k != NULL; i++, k = k->next) {
+		for (j = 0; j < i; j++)
+			if (spans[j].len == spans[i].len &&
+			    memcmp(spans[j].p, spans[i].p, spans[i].len) == 0)
+				break;
+		if (j == i)
+			continue;
+		for (first = mapping->child; j > 0; j--)
+			first = first->next;
+		return mistake(b->err, k,
+			       xasprintf("duplicate key %s; it is in line %zu "
+					 "already, and only one can hold",
+					 node_show(k, &s), first->line));
+	}
+	return mistake(b->err, mapping,
+		       xstrdup("a duplicate key; only one can hold"));
 }
 
 static int
 check_duplicates(struct builder *b, const struct node *mapping)
 {
-	struct key_span *spans;
+	struct key_span *spans, *sorted;
 	const struct node *k;
 	size_t n = 0;
-	int found;
+	int result = 0;
 
 	spans = xcalloc(mapping->count, sizeof(*spans));
+	sorted = xcalloc(mapping->count, sizeof(*sorted));
 	for (k = mapping->child; k != NULL; k = k->next) {
 		spans[n].p = k->text;
-		spans[n++].len = (uint32_t)k->len;
+		spans[n].len = (uint32_t)k->len;
+		sorted[n] = spans[n];
+		n++;
 	}
-	found = keys_have_duplicate(spans, n);
+	if (keys_have_duplicate(sorted, n))
+		result = second_of_two(b, mapping, spans);
 	free(spans);
-	return found ? second_of_two(b, mapping) : 0;
+	free(sorted);
+	return result;
 }
 
 /* An anchor or a tag before any kind of value. */

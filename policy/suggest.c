@@ -102,7 +102,8 @@ suggest(const char *word, size_t len, const char *const *list)
 		limit = 1;
 	for (i = 0; list[i] != NULL; i++) {
 		n = strlen(list[i]);
-		if (n > SUGGEST_MAX)
+		/* Each byte more or less is one edit at least. */
+		if (n > SUGGEST_MAX || n > len + limit || len > n + limit)
 			continue;
 		d = distance(word, len, list[i], n);
 		/* Nothing of the word left is no resemblance. */

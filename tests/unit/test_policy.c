@@ -173,6 +173,11 @@ test_duplicates(void **state)
 	bad(V1 "methods: {a: allow, b: allow, c: block, b: block}\n",
 	    "p.yaml:2:41: duplicate key \"b\"; it is in line 2 already, and "
 	    "only one can hold");
+	/* Among many keys, too. */
+	bad(V1 "methods: {a: ask, b: ask, c: ask, d: ask, e: ask, f: ask, "
+	       "g: ask, h: ask, i: ask, j: ask, i: ask, b: ask}\n",
+	    "p.yaml:2:91: duplicate key \"i\"; it is in line 2 already, and "
+	    "only one can hold");
 	loads(V1 "methods: {a: allow, A: allow}\n");
 }
 
