@@ -1,6 +1,8 @@
 """The demonstration succeeds, and it can fail: its checks look at the disk."""
 import glob
+import json
 import os
+import subprocess
 import tempfile
 
 import dw
@@ -96,3 +98,75 @@ approval: {channels: []}
             status, out, err = demo(*args)
             self.assertEqual((status, out), (2, ""))
             self.assertIn("usage: doorward demo", err)
+
+
+class Helpdesk(dw.TestCase):
+    """The demonstration's server is shipped: it keeps to its directory and
+    speaks every version."""
+
+    def setUp(self):
+        self.dir = tempfile.TemporaryDirectory(prefix="dw-desk-")
+        self.addCleanup(self.dir.cleanup)
+
+    def talk(self, *lines):
+        """Answers to lines (messages, or bytes as they are)."""
+        argv = [dw.program("doorward-helpdesk"), self.dir.name]
+        p = subprocess.run(argv, input=b"".join(map(dw.as_line, lines)),
+                           capture_output=True, timeout=20 * dw.SLOW)
+        self.assertEqual((p.returncode, p.stderr), (0, b""))
+        return [json.loads(line) for line in p.stdout.splitlines()]
+
+    def call(self, tool, **arguments):
+        answer, = self.talk({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                             "params": {"name": tool, "arguments": arguments}})
+        result = answer["result"]
+        return result["content"][0]["text"], result.get("isError", False)
+
+    def test_versions(self):
+        for version in dw.VERSIONS[:-1]:
+            answer, = self.talk({"jsonrpc": "2.0", "id": "a", "method": "initialize",
+                                 "params": {"protocolVersion": version}})
+            self.assertEqual(answer["id"], "a")
+            self.assertEqual(answer["result"]["protocolVersion"], version)
+        found, tools = self.talk(
+            {"jsonrpc": "2.0", "id": 1, "method": "server/discover",
+             "params": {"_meta": dw.MODERN}},
+            {"jsonrpc": "2.0", "id": 2, "method": "tools/list",
+             "params": {"_meta": dw.MODERN}})
+        self.assertEqual(found["result"]["supportedVersions"], ["2026-07-28"])
+        for answer in (found, tools):
+            self.assertEqual(answer["result"]["resultType"], "complete")
+            self.assertIs(type(answer["result"]["ttlMs"]), int)
+            self.assertEqual(answer["result"]["cacheScope"], "public")
+        other = dict(dw.MODERN, **{"io.modelcontextprotocol/protocolVersion": "2027-01-01"})
+        answer, = self.talk({"jsonrpc": "2.0", "id": 1, "method": "tools/list",
+                             "params": {"_meta": other}})
+        self.assertError(dict(answer, error={k: answer["error"][k] for k in
+                                             ("code", "message")}), 1, -32022)
+
+    def test_what_is_no_request(self):
+        answers = self.talk(b"nonsense\n", b'{"jsonrpc":"2.0","id":2,"method":"ping"} x\n',
+                            b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}\n', b"\n",
+                            b'{"jsonrpc":"2.0","id":3,"method":"pi\\u0000ng"}\n',
+                            b'[]\n', b"\xff\xfe\n", {"jsonrpc": "2.0", "method": "x"},
+                            {"jsonrpc": "2.0", "id": 4, "method": "ping"})
+        self.assertEqual([a["id"] for a in answers], [None] * 6 + [4])
+        self.assertEqual(answers[-1]["result"], {})
+
+    def test_paths_stay_inside(self):
+        os.mkdir(os.path.join(self.dir.name, "outside"))
+        self.assertEqual(self.call("write_file", path="a/b", content="x")[1], False)
+        os.symlink("../outside", os.path.join(self.dir.name, "files", "link"))
+        os.symlink("../outside/new", os.path.join(self.dir.name, "files", "leaf"))
+        for path in ("../outside/x", "/tmp/x", "", "a/", "a//b", "./x", "a/../../x",
+                     "link/x", "leaf", "x" * 65, "/".join("a" * 9)):
+            text, error = self.call("write_file", path=path, content="x")
+            self.assertTrue(error, (path, text))
+        self.assertEqual(os.listdir(os.path.join(self.dir.name, "outside")), [])
+        for name in ("../customers/c-101", "c-101.json", "", "c-999", "C-101"):
+            self.assertTrue(self.call("delete_customer", id=name)[1])
+            self.assertTrue(self.call("read_ticket", id=name)[1])
+        self.assertTrue(self.call("send_email", to="a@b\nBcc: c@d", subject="s", body="b")[1])
+        self.assertTrue(self.call("send_email", to=["a@b"], subject="s", body="b")[1])
+        self.assertEqual(os.listdir(os.path.join(self.dir.name, "spool")), [])
+        self.assertEqual(len(os.listdir(os.path.join(self.dir.name, "customers"))), 3)
