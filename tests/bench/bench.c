@@ -268,7 +268,7 @@ in_flight(long n, long *id)
 static void
 big(long rounds, long *id)
 {
-	double t[64];
+	double t[64] = {0};
 	char buf[256];
 	long i;
 

@@ -44,11 +44,14 @@ flush(void)
 static char *
 reserve(size_t n)
 {
+	char *grown;
+
 	if (out_cap - out_len < n) {
 		out_cap = out_len + n + OUT_FLUSH;
-		out = realloc(out, out_cap);
-		if (out == NULL)
+		grown = realloc(out, out_cap);
+		if (grown == NULL)
 			exit(1);
+		out = grown;
 	}
 	return out + out_len;
 }
