@@ -213,72 +213,49 @@ struct row {
 	struct scmp_arg_cmp arg[2];
 };
 
-#define ANY(call)                  \
-	{                          \
-		SCMP_SYS(call), 0, \
-		{                  \
-			{          \
-				0  \
-			}          \
-		}                  \
-	}
-#define ONE(call, a)               \
-	{                          \
-		SCMP_SYS(call), 1, \
-		{                  \
-			a          \
-		}                  \
-	}
-#define BOTH(call, a, b)           \
-	{                          \
-		SCMP_SYS(call), 2, \
-		{                  \
-			a, b       \
-		}                  \
-	}
-#define IS(arg, value)                                     \
-	{                                                  \
-		arg, SCMP_CMP_EQ, (scmp_datum_t)(value), 0 \
-	}
-#define ONLY_BITS(arg, bits)                                      \
-	{                                                         \
-		arg, SCMP_CMP_MASKED_EQ, ~(scmp_datum_t)(bits), 0 \
-	}
+/* clang-format off */
+#define ANY(call) {SCMP_SYS(call), 0, {{0}}}
+#define ONE(call, a) {SCMP_SYS(call), 1, {a}}
+#define BOTH(call, a, b) {SCMP_SYS(call), 2, {a, b}}
+#define IS(arg, value) {arg, SCMP_CMP_EQ, (scmp_datum_t)(value), 0}
+#define ONLY_BITS(arg, bits) \
+	{arg, SCMP_CMP_MASKED_EQ, ~(scmp_datum_t)(bits), 0}
 
 static const struct row allowed[] = {
-    /* waiting */
-    ANY(poll),
-    ANY(ppoll),
-    ANY(restart_syscall), /* a poll that was stopped and continued */
-    /* the stream and the monitor */
-    ONE(read, IS(0, DW_FD_STREAM)),
-    ONE(write, IS(0, DW_FD_MONITOR)),
-    ONE(writev, IS(0, DW_FD_MONITOR)),
-    /* memory: never executable, never a file's */
-    ANY(brk),
-    ANY(munmap),
-    BOTH(mmap, ONLY_BITS(2, PROT_READ | PROT_WRITE),
-	 IS(3, MAP_PRIVATE | MAP_ANONYMOUS)),
-    ONE(mremap, ONLY_BITS(3, MREMAP_MAYMOVE)),
-    ONE(madvise, IS(2, MADV_DONTNEED)),
-    /* the end */
-    ANY(exit_group),
+	/* waiting */
+	ANY(poll),
+	ANY(ppoll),
+	ANY(restart_syscall), /* a poll that was stopped and continued */
+	/* the stream and the monitor */
+	ONE(read, IS(0, DW_FD_STREAM)),
+	ONE(write, IS(0, DW_FD_MONITOR)),
+	ONE(writev, IS(0, DW_FD_MONITOR)),
+	/* memory: never executable, never a file's */
+	ANY(brk),
+	ANY(munmap),
+	BOTH(mmap, ONLY_BITS(2, PROT_READ | PROT_WRITE),
+	     IS(3, MAP_PRIVATE | MAP_ANONYMOUS)),
+	ONE(mremap, ONLY_BITS(3, MREMAP_MAYMOVE)),
+	ONE(madvise, IS(2, MADV_DONTNEED)),
+	/* the end */
+	ANY(exit_group),
 #ifdef DOORWARD_SANITIZE
-    /* What the runtime of a sanitizer does, a report included. */
-    ONE(write, IS(0, DW_FD_NULL_2)),
-    BOTH(mmap, ONLY_BITS(2, PROT_READ | PROT_WRITE),
-	 IS(3, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)),
-    BOTH(mmap, ONLY_BITS(2, PROT_READ | PROT_WRITE),
-	 IS(3, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED)),
-    ANY(futex),
-    ANY(getpid),
-    ANY(gettid),
-    ANY(sched_yield),
-    ANY(sigaltstack),
-    ANY(rt_sigaction),
-    ANY(rt_sigprocmask),
+	/*
+	 * How a sanitizer's runtime manages its own memory.  It cannot print
+	 * a report from in here; it dies of the attempt, and that is seen.
+	 */
+	BOTH(mmap, ONLY_BITS(2, PROT_READ | PROT_WRITE),
+	     IS(3, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)),
+	BOTH(mmap, ONLY_BITS(2, PROT_READ | PROT_WRITE),
+	     IS(3, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED)),
+	BOTH(mmap, ONLY_BITS(2, PROT_READ | PROT_WRITE),
+	     IS(3, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE)),
+	ONE(madvise, IS(2, MADV_NOHUGEPAGE)),
+	ONE(madvise, IS(2, MADV_DONTDUMP)),
+	ANY(sigaltstack),
 #endif
 };
+/* clang-format on */
 
 static int
 add_rows(scmp_filter_ctx filter)
