@@ -126,8 +126,18 @@ class Events(Audited):
             w.send_client('{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"echo"}}' % ident)
             w.server_line()
             with open(w.audit_path, "rb") as f:
-                last = dict(dw.exact(f.read().splitlines()[-1]))
-            self.assertEqual(last["id"], dw.exact(ident))
+                verdicts = [x for x in f if b'"event":"verdict"' in x]
+            self.assertEqual(dict(dw.exact(verdicts[-1]))["id"], dw.exact(ident))
+
+    def test_session_start_comes_first(self):
+        """However early the client speaks."""
+        for _ in range(10):
+            w = self.session(server=False)
+            w.client_in.put(dw.as_line({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                                        "params": {"name": "echo"}}))
+            w.accept()
+            w.server_line()
+            self.assertEqual([e["event"] for e in w.audit()], ["session_start", "verdict"])
 
     def test_which_methods_have_a_line(self):
         w = self.session(RULES)
@@ -240,10 +250,11 @@ class Redaction(Audited):
         self.assertNotIn(5, got.values())
 
     def test_words_of_the_policy(self):
+        """They come on top of the built-in ones."""
         w = self.session("version: 1\naudit: {redact: [iban, ssn]}\n")
-        w.round_trip(1, "pay", {"IBAN": self.SECRET, "user_ssn": self.SECRET, "password": "shown"})
-        got = w.event("verdict", id=1)["args"]
-        self.assertEqual(got["password"], "shown")
+        w.round_trip(1, "pay", {"IBAN": self.SECRET, "user_ssn": self.SECRET, "password": self.SECRET,
+                                "api-key": self.SECRET, "plain": "shown"})
+        self.assertEqual(w.event("verdict", id=1)["args"]["plain"], "shown")
         with open(w.audit_path) as f:
             self.assertNotIn(self.SECRET, f.read())
 

@@ -1,6 +1,7 @@
 """The life cycle of section 2: every way in which a session can end, each
 without zombie, orphan or hang (the harness looks after each session)."""
 import os
+import resource
 import shutil
 import signal
 import stat
@@ -586,6 +587,28 @@ class Start(dw.TestCase):
         second.round_trip(1)
         self.assertEqual(second.finish(), 0)
         self.assertEqual(len({e["session"] for e in first.audit()}), 2)
+
+    def test_debug_speaks_on_stderr_only(self):
+        w = self.session(args=["--debug"])
+        w.handshake()
+        w.send_server(b"noise\n")
+        w.round_trip(1)
+        w.barrier()
+        self.assertEqual(w.finish(), 0)
+        w.client_eof()
+        self.assertTrue(w.stderr_text())
+        self.assertTrue(all(x.startswith("doorward: ") for x in w.stderr_text().splitlines()))
+
+    def test_few_descriptors(self):
+        """A tight limit of the caller's, which is the server's as well."""
+        w = self.session(preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (16, 16)))
+        w.round_trip(1)
+        self.assertEqual(w.finish(), 0)
+        # Too tight: said, and nothing was started.
+        w = self.session(preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (8, 8)), server=False)
+        self.assertIn(w.wait(), range(1, 128))
+        w.client_eof()
+        self.assertIn("doorward: ", w.stderr_text())
 
     def test_twenty_starts(self):
         """No start is lost and none is left behind."""

@@ -298,10 +298,9 @@ class Mistakes(dw.TestCase):
         ("version: 1\nrules: {a: b}\n", 2, ["rules"]),
         ("version: 1\nrules:\n  - {id: a, tool: [x], action: block}\n", 3, ["tool"]),
         ("version: 1\nmethods: {sampling/createMessage: blok}\n", 2, ["blok", "block"]),
-        ("version: 1\nmethods: {sampling/createMesage: block}\n", 2, ["sampling/createMessage"]),
         ("version: 1\nx: &a 1\ny: *a\n", 2, []),
         ("version: 1\nrules: &r []\nmethods: *r\n", 2, []),
-        ("version: 1\nrules: [\n", 2, []),
+        ("version: 1\nrules: [\n", 3, []),     # where the file ends
         ("version: 1\n\tmode: enforce\n", 2, []),
         ("version: 1\n---\nversion: 1\n", 2, []),
         ("- version\n", 1, []),
@@ -314,7 +313,7 @@ class Mistakes(dw.TestCase):
         ("version: 1\naudit: {redakt: [x]}\n", 2, ["redact"]),
         ("default_action: allow\nrules:\n  - {id: a, tool: x, action: deny}\n", 3, ["deny", "block"]),
         ("default_action: allow\nmode: enforced\nrules: []\n", 2, ["enforced", "enforce"]),
-        ("send_email: {exfiltratng: true}\n", 1, ["exfiltrating"]),
+        ("send_email: {exfiltrating: true}\n", 1, ["Bouncer", "not built"]),
     ]
 
     def test_stop_the_start(self):
@@ -353,6 +352,16 @@ class Mistakes(dw.TestCase):
                                     "--policy", order[1], "--", "true")
             self.assertEqual(status, 2)
             self.assertIn(bad + ":2:1:", err)
+
+    def test_misspelled_method(self):
+        """Methods are an open set: a warning, and not only for those who
+        run `policy check`."""
+        w = self.session("version: 1\nmethods: {sampling/createMesage: block}\n")
+        status, out, err = dw.run("policy", "check", w.policy_files[0])
+        self.assertEqual(status, 0, err)
+        for text in (out + err, w.stderr_text()):
+            self.assertIn("%s:2:11:" % w.policy_files[0], text)
+            self.assertIn("sampling/createMessage", text)
 
     def test_good_files(self):
         holder = self.session()

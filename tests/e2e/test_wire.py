@@ -5,6 +5,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import time
 
@@ -413,10 +414,10 @@ class Limits(Wire):
         w.answer(1)
         w.client_line()
         self.refuse(w, with_value(1, b"[" + b"1," * 999992 + b"1]"), -32600, "too_many_values", (1,))
-        # root, jsonrpc, id, result, list
+        # Around this one: root, jsonrpc and id.
         w.call(2)
         w.server_line()
-        result = b'{"jsonrpc":"2.0","id":2,"result":[' + b"1," * 999994 + b"1]}"
+        result = b'{"jsonrpc":"2.0","id":2,"result":[' + b"1," * 999995 + b"1]}"
         w.send_server(result + b"\n")
         self.assertEqual(w.client_line(30), result)
         w.call(2)
@@ -611,7 +612,7 @@ class FromServer(Wire):
             b'{"params":{"uri":"file:///x"},"method":"notifications/resources/updated","jsonrpc":"2.0"}',
             b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}',
             b'{"jsonrpc":"2.0","method":"notifications/prompts/list_changed","params":{}}',
-            b'{"jsonrpc":"2.0","method":"notifications/resources/list_changed","x":1,"x":2}',
+            b'{"jsonrpc":"2.0","method":"notifications/resources/list_changed","params":{"x":1,"x":2}}',
             b'{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"e"}}',
             b'{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"t"}}',
             b'{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{}}',
@@ -815,6 +816,65 @@ class ServerRequests(Wire):
         w.round_trip(2)
         w.round_trip(1)             # its id is free again
 
+    def test_cancellation_of_a_denied_call(self):
+        """The server never saw the call, so it hears nothing of its end."""
+        w = self.session("version: 1\nrules: [{id: r, tool: evil, action: block}]\n")
+        w.handshake()
+        w.call(1, "evil")
+        self.assertDenied(w.recv_client(), 1, "r")
+        w.send_client({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
+        w.barrier()
+
+    def test_answer_after_a_cancellation(self):
+        """2026-07-28: nothing more may come for that id."""
+        w = self.session()
+        w.call(1, _meta={**dw.MODERN, "progressToken": "t"})
+        w.server_line()
+        w.send_client({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
+        w.server_line()
+        w.answer(1)
+        w.send_server({"jsonrpc": "2.0", "method": "notifications/progress",
+                       "params": {"progressToken": "t", "progress": 1}})
+        w.barrier()
+        w.event("result", id=1, result="cancelled")
+
+    def test_subscriptions(self):
+        """Open for as long as it likes; the server may end one, and only one."""
+        w = self.session()
+        w.send_client({"jsonrpc": "2.0", "id": "sub", "method": "subscriptions/listen",
+                       "params": {"notifications": {"toolsListChanged": True}, "_meta": dw.MODERN}})
+        self.assertEqual(w.recv_server()["id"], "sub")
+        w.call(1, _meta=dw.MODERN)
+        w.server_line()
+        for method in ("notifications/subscriptions/acknowledged", "notifications/tools/list_changed"):
+            note = {"jsonrpc": "2.0", "method": method, "params": {
+                "_meta": {"io.modelcontextprotocol/subscriptionId": "sub"}}}
+            w.send_server(note)
+            self.assertEqual(w.client_line(), dw.as_line(note)[:-1])
+        end = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
+        w.send_server(end)      # a call of the client is not the server's to cancel
+        w.barrier()
+        end["params"]["requestId"] = "sub"
+        w.send_server(end)
+        self.assertEqual(w.client_line(), dw.as_line(end)[:-1])
+        w.round_trip("sub")     # the id is free again
+        w.answer(1)
+        self.assertEqual(w.recv_client()["id"], 1)
+
+    def test_progress_of_a_task(self):
+        """2025-11-25: a task outlives its request, and so does its token."""
+        w = self.session()
+        w.handshake()
+        w.call(1, task={"ttl": 60000}, _meta={"progressToken": "t"})
+        w.server_line()
+        created = {"jsonrpc": "2.0", "id": 1, "result": {"task": {"taskId": "x", "status": "working"}}}
+        w.send_server(created)
+        self.assertEqual(w.recv_client(), created)
+        progress = {"jsonrpc": "2.0", "method": "notifications/progress",
+                    "params": {"progressToken": "t", "progress": 1}}
+        w.send_server(progress)
+        self.assertEqual(w.recv_client(), progress)
+
     def test_both_eras_on_one_pipe(self):
         w = self.session()
         w.send_client({"jsonrpc": "2.0", "id": "d", "method": "server/discover", "params": {"_meta": dw.MODERN}})
@@ -944,7 +1004,8 @@ class Suite(Wire):
                     self.assertEqual(json.loads(w.server_line())["id"], "m")
                     w.send_server({"jsonrpc": "2.0", "id": "m", "result": {}})
                     while (got := w.recv_client())["id"] != "m":
-                        self.assertError(got, None, got["error"]["code"])
+                        # Some of the files have a member called id.
+                        self.assertError(got, got["id"], got["error"]["code"])
                         self.assertIn(got["error"]["code"], (-32700, -32600))
 
 
@@ -1036,6 +1097,45 @@ class Flow(Wire):
             w.send_client(block, wait=False)
         taken = self.stall(w, w.client_in)
         self.assertLess(taken, 64 * MIB)
+
+    def test_long_pauses(self):
+        """Longer than Doorward waits for a relay of its own: neither end may
+        take the other's pause for a fault."""
+        w = self.session()
+        w.order("pause")
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+            "name": "echo", "arguments": {"x": "y" * (6 * MIB)}}}
+        w.send_client(call)
+        w.client_out.paused = True
+        big = dw.as_line({"jsonrpc": "2.0", "method": "notifications/x", "params": {"x": "z" * (6 * MIB)}})
+        w.send_server(big, wait=False)
+        w.pump_for(12)
+        w.client_out.paused = False
+        self.assertTrue(w.client_line() + b"\n" == big, w.report())
+        w.order("resume")
+        w.forwarded(call)
+        w.send_client(b'{"jsonrpc":"2.0",')     # half a line is no fault either
+        w.send_server(b'{"jsonrpc":"2.0",')
+        w.pump_for(12)
+        w.send_client(b'"id":2,"method":"ping"}\n')
+        self.assertEqual(w.recv_server()["id"], 2)
+        w.send_server(b'"id":2,"result":{}}\n')
+        self.assertEqual(w.recv_client()["id"], 2)
+        w.barrier()
+
+    def test_stopped_and_continued(self):
+        """A monitor that was suspended in the middle of a message."""
+        w = self.session()
+        line = with_value(1, b'"' + b"x" * (32 * MIB) + b'"') + b"\n"
+        w.send_client(line, wait=False)
+        w.pump_for(0.05)
+        os.kill(w.pid, signal.SIGSTOP)
+        w.pump_for(11)
+        os.kill(w.pid, signal.SIGCONT)
+        self.assertEqual(w.server_line(30) + b"\n", line)
+        w.answer(1)
+        w.client_line()
+        w.barrier()
 
     def test_order_and_concurrency(self):
         w = self.session()
