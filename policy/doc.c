@@ -227,7 +227,7 @@ check_properties(struct builder *b, const struct node *n, const void *anchor,
 }
 
 static int
-on_scalar(struct builder *b, const yaml_event_t *ev)
+take_scalar(struct builder *b, const yaml_event_t *ev)
 {
 	struct node *n = new_node(b, NODE_SCALAR, ev);
 
@@ -245,7 +245,7 @@ on_scalar(struct builder *b, const yaml_event_t *ev)
 }
 
 static int
-on_open(struct builder *b, enum node_kind kind, const yaml_event_t *ev)
+take_open(struct builder *b, enum node_kind kind, const yaml_event_t *ev)
 {
 	struct node *n = new_node(b, kind, ev);
 	const void *anchor, *tag;
@@ -270,7 +270,7 @@ on_open(struct builder *b, enum node_kind kind, const yaml_event_t *ev)
 }
 
 static int
-on_close(struct builder *b)
+take_close(struct builder *b)
 {
 	const struct node *n = b->open[--b->depth];
 
@@ -278,7 +278,7 @@ on_close(struct builder *b)
 }
 
 static int
-on_document(struct builder *b, const yaml_event_t *ev)
+take_document(struct builder *b, const yaml_event_t *ev)
 {
 	if (b->documents++ == 0)
 		return 0;
@@ -289,7 +289,7 @@ on_document(struct builder *b, const yaml_event_t *ev)
 }
 
 static int
-on_alias(struct builder *b, const yaml_event_t *ev)
+take_alias(struct builder *b, const yaml_event_t *ev)
 {
 	return mistake_at(b->err, ev->start_mark.line + 1,
 			  ev->start_mark.column + 1,
@@ -298,22 +298,22 @@ on_alias(struct builder *b, const yaml_event_t *ev)
 }
 
 static int
-on_event(struct builder *b, const yaml_event_t *ev)
+take_event(struct builder *b, const yaml_event_t *ev)
 {
 	switch (ev->type) {
 	case YAML_DOCUMENT_START_EVENT:
-		return on_document(b, ev);
+		return take_document(b, ev);
 	case YAML_ALIAS_EVENT:
-		return on_alias(b, ev);
+		return take_alias(b, ev);
 	case YAML_SCALAR_EVENT:
-		return on_scalar(b, ev);
+		return take_scalar(b, ev);
 	case YAML_SEQUENCE_START_EVENT:
-		return on_open(b, NODE_SEQUENCE, ev);
+		return take_open(b, NODE_SEQUENCE, ev);
 	case YAML_MAPPING_START_EVENT:
-		return on_open(b, NODE_MAPPING, ev);
+		return take_open(b, NODE_MAPPING, ev);
 	case YAML_SEQUENCE_END_EVENT:
 	case YAML_MAPPING_END_EVENT:
-		return on_close(b);
+		return take_close(b);
 	case YAML_NO_EVENT:
 	case YAML_STREAM_START_EVENT:
 	case YAML_STREAM_END_EVENT:
@@ -396,7 +396,7 @@ build(struct builder *b)
 		if (!yaml_parser_parse(&b->parser, &ev))
 			return not_yaml(b);
 		done = ev.type == YAML_STREAM_END_EVENT;
-		result = on_event(b, &ev);
+		result = take_event(b, &ev);
 		yaml_event_delete(&ev);
 	}
 	return result;

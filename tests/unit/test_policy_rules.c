@@ -130,6 +130,12 @@ test_globs(void **state)
 	assert_true(takes("delete_*", "delete_all", 10));
 	assert_false(takes("delete_*", "xdelete_all", 11));
 	assert_false(takes("delete_*", "delete", 6));
+	assert_false(takes("delete_*", "Delete_all", 10));
+	assert_false(takes("DELETE_*", "delete_all", 10));
+	assert_false(takes("delete_*",
+			   "delete\x7f"
+			   "all",
+			   10));
 	assert_true(takes("*_mail", "send_mail", 9));
 	assert_true(takes("*_mail", "send_mail_mail", 14));
 	assert_false(takes("*_mail", "send_mails", 10));
