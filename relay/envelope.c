@@ -219,7 +219,6 @@ check_token(struct check *c)
 	static const uint8_t tokens[] = {SLOT_REQUEST_ID, SLOT_PROGRESS_TOKEN,
 					 SLOT_META_TOKEN};
 	enum scan_slot which, mine = SLOT_NONE;
-	char other[DW_ID_MAX];
 	struct scalar s;
 	size_t i;
 
@@ -231,7 +230,8 @@ check_token(struct check *c)
 		which = tokens[i];
 		if (!present(c, which) || (c->from_server && which != mine))
 			continue;
-		if (get_scalar(c, which, which == mine ? c->r->token : other,
+		if (get_scalar(c, which,
+			       which == mine ? c->r->token : c->r->spare,
 			       &s) == LITERAL_LONG)
 			return refuse(c, which, REFUSAL_ID_LONG);
 		if (which == mine)

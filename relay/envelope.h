@@ -19,6 +19,7 @@ struct reading {
 	uint8_t tools;     /* result.tools is an array */
 	char id[DW_ID_MAX];
 	char token[DW_ID_MAX];
+	char spare[DW_ID_MAX]; /* for tokens that are only measured */
 	char method[DW_METHOD_MAX];
 	char version[ENVELOPE_VERSION_MAX];
 };

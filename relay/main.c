@@ -90,7 +90,7 @@ send_tools(const char *p, size_t n)
 }
 
 static void
-on_line(const char *p, size_t n)
+take_line(const char *p, size_t n)
 {
 	enum refusal why;
 	size_t offset;
@@ -119,11 +119,11 @@ on_line(const char *p, size_t n)
 }
 
 static void
-on_event(enum line_event event, const struct line *line)
+take_event(enum line_event event, const struct line *line)
 {
 	switch (event) {
 	case LINE_READY:
-		on_line(line->p, line->len);
+		take_line(line->p, line->len);
 		break;
 	case LINE_TOO_LONG:
 		mon_message();
@@ -177,10 +177,10 @@ run(void)
 			continue;
 		end = at_end(lines_fill(&lines, DW_FD_STREAM));
 		while ((event = lines_next(&lines, &line)) != LINE_NONE)
-			on_event(event, &line);
+			take_event(event, &line);
 		mon_flush();
 	}
-	on_event(lines_end(&lines, &line), &line);
+	take_event(lines_end(&lines, &line), &line);
 	mon_eoi();
 }
 

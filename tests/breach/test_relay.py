@@ -156,11 +156,12 @@ class Relay:
         """Writes from a thread, since the relay may wait for us to read."""
         def write():
             view = memoryview(data)
+            fd = self.stream
             while view:
-                view = view[os.write(self.stream, view):]
+                view = view[os.write(fd, view):]
             if close:
-                os.close(self.stream)
                 self.stream = None
+                os.close(fd)
         thread = threading.Thread(target=write, daemon=True)
         thread.start()
         return thread
