@@ -53,6 +53,7 @@ refuse(enum refusal why, size_t offset, struct scalar id, const char *p,
 {
 	struct refuse r;
 
+	debugf("refused: %s at byte %zu", refusal_word(why), offset);
 	memset(&r, 0, sizeof(r));
 	r.reason = (uint16_t)why;
 	r.offset = offset;
@@ -181,6 +182,7 @@ run(void)
 		mon_flush();
 	}
 	take_event(lines_end(&lines, &line), &line);
+	debugf("end of input");
 	mon_eoi();
 }
 

@@ -620,6 +620,16 @@ class Life(unittest.TestCase):
         except (FileNotFoundError, ProcessLookupError):
             return None
 
+    def test_debug(self):
+        """Only then does it talk, and never in the middle of a message."""
+        for args, want in (((), 0), (("--debug",), 3)):
+            with Relay("server", args=args) as relay:
+                relay.hello()
+                relay.feed(b"one\x1b\n" + CALL % 1 + b"\ntwo\n", close=True)
+                notes = [v for k, v in relay.rest() if k == "NOTE"]
+                self.assertEqual(len(notes), want)
+                self.assertTrue(all(n.isascii() for n in notes))
+
     def test_by_hand(self):
         for args in ([], ["client"], ["nonsense"]):
             done = subprocess.run([RELAY, *args], capture_output=True,
