@@ -260,7 +260,8 @@ show_log(const char *log)
 	free(text);
 }
 
-static void
+/* 0 if it was played to its end, else -1. */
+static int
 session(struct demo *d, const char *desk, int observe)
 {
 	char *state = xasprintf("%s/state", d->dir);
@@ -270,7 +271,7 @@ session(struct demo *d, const char *desk, int observe)
 				      "--policy"};
 	struct agent a;
 	size_t n = 5;
-	int status;
+	int status, broke = -1;
 
 	argv[n++] = d->policy != NULL ? d->policy : own;
 	argv[n++] = "--server";
@@ -282,16 +283,20 @@ session(struct demo *d, const char *desk, int observe)
 	argv[n++] = desk;
 	if (agent_start(&a, (char *const *)argv, log) != 0)
 		failed(d, "cannot start: %s", strerror(errno));
-	else if (play(d, &a, observe) != 0)
-		failed(d, "the session broke off");
+	else
+		broke = play(d, &a, observe);
 	status = agent_end(&a);
-	if (status != 0) {
-		failed(d, "doorward run ended with status %d", status);
+	if (demo_interrupted) {
+		broke = -1;
+	} else if (broke != 0 || status != 0) {
+		failed(d, "the session %s; doorward run ended with status %d",
+		       broke != 0 ? "broke off" : "was played", status);
 		show_log(log);
 	}
 	free(log);
 	free(own);
 	free(state);
+	return broke;
 }
 
 /* --- what the disk says ----------------------------------------------- */
@@ -317,6 +322,11 @@ look_at_desk(struct demo *d, const char *desk, int observe)
 		      desk_has(desk, "customers/c-102.json") +
 		      desk_has(desk, "customers/c-103.json");
 
+	if (all < 0 || evil < 0 || reply < 0 || smuggled < 0) {
+		failed(d, "spool: cannot be read");
+		free(spool);
+		return;
+	}
 	if (observe) {
 		expect(d, evil == 1, "spool: the mail to " EVIL " went out",
 		       "spool: the mail to " EVIL " did not go out");
@@ -432,25 +442,25 @@ tell_rules(const struct demo *d)
 	       "  export_*                           ask (nobody is there)\n");
 }
 
+/* 0, or -1 if the session could not be played to its end. */
 static int
 one_round(struct demo *d, const char *title, const char *name, int observe)
 {
 	char *desk = xasprintf("%s/%s", d->dir, name);
-	int made = mkdir(desk, 0700);
+	int played = -1;
 
 	printf("\n%s\n", title);
-	if (made != 0) {
+	if (mkdir(desk, 0700) != 0)
 		failed(d, "%s: %s", desk, strerror(errno));
-	} else {
-		session(d, desk, observe);
-		if (!demo_interrupted) {
-			printf("\nWhat the disk says:\n");
-			look_at_desk(d, desk, observe);
-			look_at_audit(d, observe);
-		}
+	else
+		played = session(d, desk, observe);
+	if (played == 0) {
+		printf("\nWhat the disk says:\n");
+		look_at_desk(d, desk, observe);
+		look_at_audit(d, observe);
 	}
 	free(desk);
-	return demo_interrupted ? -1 : 0;
+	return played;
 }
 
 static int
@@ -478,8 +488,32 @@ make_place(struct demo *d)
 }
 
 static int
+sum_up(const struct demo *d, int played)
+{
+	if (demo_interrupted) {
+		printf("\ninterrupted\n");
+		return 130;
+	}
+	if (!played) {
+		printf("\nFAILED: it could not be played to its end.\n");
+		return EXIT_FINDING;
+	}
+	if (d->failures > 0) {
+		printf("\nFAILED: %d check%s.  Something got through that was"
+		       " to be denied, or did not that was allowed.\n",
+		       d->failures, d->failures == 1 ? "" : "s");
+		return EXIT_FINDING;
+	}
+	printf("\nWhat was denied left no trace at the server; what was"
+	       " allowed was done.\n");
+	return EXIT_OK;
+}
+
+static int
 run_demo(struct demo *d)
 {
+	int played;
+
 	d->helpdesk = paths_program("doorward-helpdesk");
 	if (d->helpdesk == NULL || access(d->helpdesk, X_OK) != 0) {
 		warnf("demo: the helpdesk server is not at %s",
@@ -492,23 +526,12 @@ run_demo(struct demo *d)
 	       "Ticket t-2 fools the agent; Doorward judges its calls.\n",
 	       d->dir);
 	tell_rules(d);
-	if (one_round(d, "1. Enforced", "desk", 0) != 0 ||
-	    one_round(d,
-		      "2. The same calls in observe mode: judged and "
-		      "recorded, but forwarded",
-		      "desk-observed", 1) != 0) {
-		printf("\ninterrupted\n");
-		return 130;
-	}
-	if (d->failures > 0) {
-		printf("\nFAILED: %d check%s.  Something got through that was"
-		       " to be denied, or did not that was allowed.\n",
-		       d->failures, d->failures == 1 ? "" : "s");
-		return EXIT_FINDING;
-	}
-	printf("\nWhat was denied left no trace at the server; what was"
-	       " allowed was done.\n");
-	return EXIT_OK;
+	played = one_round(d, "1. Enforced", "desk", 0) == 0 &&
+		 one_round(d,
+			   "2. The same calls in observe mode: judged and "
+			   "recorded, but forwarded",
+			   "desk-observed", 1) == 0;
+	return sum_up(d, played);
 }
 
 static void
@@ -581,5 +604,7 @@ cmd_demo(int argc, char **argv)
 		warnf("demo: cannot remove %s: %s", d.dir, strerror(errno));
 	free(d.dir);
 	free(d.helpdesk);
+	if ((fflush(stdout) != 0 || ferror(stdout)) && status == EXIT_OK)
+		status = EXIT_FINDING;
 	return status;
 }

@@ -2,6 +2,8 @@
 import glob
 import json
 import os
+import shutil
+import signal
 import subprocess
 import tempfile
 
@@ -78,7 +80,41 @@ approval: {channels: []}
         status, out, _ = demo("--policy", self.policy("no_such_key: 1\n"))
         self.assertEqual(status, 1, out)
         self.assertIn("FAILED: the session broke off", out)
+        self.assertIn("FAILED: it could not be played to its end.", out)
         self.assertIn("no_such_key", out)
+
+    def test_interrupted(self):
+        """A server that never answers, and ^C: nothing is left behind."""
+        build = os.path.join(self.dir.name, "build")
+        os.mkdir(build)
+        for name in ("doorward", "doorward-relay"):
+            shutil.copy(dw.program(name), build)
+        server = os.path.join(build, "doorward-helpdesk" + dw.SUFFIX)
+        with open(server, "w") as f:
+            f.write("#!/bin/sh\nexec sleep 60\n")
+        os.chmod(server, 0o755)
+        tmp = os.path.join(self.dir.name, "tmp")
+        os.mkdir(tmp)
+        p = subprocess.Popen([os.path.join(build, "doorward" + dw.SUFFIX), "demo"],
+                             env=dict(dw.clean_env(), TMPDIR=tmp), text=True,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        dw._live.add(p.pid)
+        try:
+            for line in p.stdout:
+                if line.startswith("1. "):
+                    break
+            p.send_signal(signal.SIGINT)
+            out, err = p.communicate(timeout=15 * dw.SLOW)
+        finally:
+            p.kill()
+            p.wait()
+            dw._live.discard(p.pid)
+            left = dw.gone(dw.adopted())
+            dw.leftovers()
+        self.assertEqual((p.returncode, err, left), (130, "", []))
+        self.assertIn("interrupted", out)
+        self.assertNotIn("FAILED", out)
+        self.assertEqual(os.listdir(tmp), [])
 
     def test_keep(self):
         status, out, _ = demo("--keep", tmp=self.dir.name)
