@@ -1,0 +1,613 @@
+"""The documents say what the program does: tables, numbers, options, words.
+
+What the pages repeat of the source stands between the comments
+`.\\" begin NAME` and `.\\" end NAME`; each is compared with the headers and
+sources as the compiler reads them, and with the programs' own --help.
+"""
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import dw
+
+MAN = os.path.join(dw.ROOT, "man")
+PAGES = sorted(glob.glob(os.path.join(MAN, "*.[1-8]")))
+COMMANDS = ("run", "policy", "reload", "demo", "doctor")
+FOLDED = ("version",)           # described in doorward(1)
+
+# Prints what the headers and the table say, in lines of words.
+PROBE = r"""
+#include <stdio.h>
+#include "proto/fdmap.h"
+#include "proto/limits.h"
+#include "proto/tree.h"
+#include "answer.h"
+#include "cmds.h"
+#include "table.h"
+#define STUB(name) int name(struct monitor *m, struct channel *c, \
+	const struct frame_header *h, const char *b) \
+	{ (void)m, (void)c, (void)h, (void)b; return 0; }
+STUB(on_hello) STUB(on_note) STUB(on_eoi) STUB(on_client_refuse)
+STUB(on_tree_part) STUB(on_tree_end) STUB(on_server_refuse)
+STUB(on_envelope) STUB(on_line_part) STUB(on_tools_part) STUB(on_tools_end)
+#define SHOW(name) printf("number " #name " %ld\n", (long)(name));
+int main(void)
+{
+	const struct frame_rule *r;
+	int s, t, f;
+
+	@SHOW@
+	for (s = 0; s < SIDE_MAX; s++)
+		for (t = 0; t < RELAY_STATE_MAX; t++)
+			for (f = FRAME_NONE + 1; f < FRAME_TYPE_MAX; f++) {
+				r = table_rule(s, t, f);
+				if (r->handler != NULL)
+					printf("cell %s %s %s %s %u %u\n",
+					    side_name(s), state_name(t),
+					    frame_name(f),
+					    r->once ? "once" : "often",
+					    r->least, r->most);
+			}
+	for (f = FRAME_NONE + 1; f < FRAME_TYPE_MAX; f++)
+		printf("frame %s %d\n", frame_name(f), f);
+	for (f = 0; layer_name(1u << f) != NULL; f++)
+		printf("layer %s\n", layer_name(1u << f));
+	for (f = REFUSAL_NONE + 1; f < REFUSAL_MAX; f++)
+		printf("refusal %s %d %s\n", refusal_word(f), refusal_code(f),
+		    refusal_text(f));
+	return 0;
+}
+"""
+
+
+def read(*path):
+    with open(os.path.join(dw.ROOT, *path), encoding="utf-8") as f:
+        return f.read()
+
+
+def page(name):
+    return read("man", name)
+
+
+def section(text, name):
+    """The lines between the markers; one place each."""
+    parts = re.findall(r'^\.\\" begin %s\n(.*?)^\.\\" end' % re.escape(name),
+                       text, re.M | re.S)
+    if len(parts) != 1:
+        raise AssertionError("%d sections named %s" % (len(parts), name))
+    return parts[0]
+
+
+def plain(text):
+    """A line of mdoc without the escapes that the pages use."""
+    for escape, char in (("\\(dq", '"'), ("\\-", "-"), ("\\&", ""),
+                         ("\\e", "\\")):
+        text = text.replace(escape, char)
+    return text
+
+
+def rows(text, macro=""):
+    """Cells of a column list, the first without its macro."""
+    out = []
+    for line in text.splitlines():
+        m = re.match(r"\.It (?:%s )?(.*)" % macro, line)
+        if m:
+            out.append([plain(c).strip() for c in re.split(r" Ta ?", m[1])])
+    return out
+
+
+def without_sanitizer(source):
+    return re.sub(r"^#ifdef DOORWARD_SANITIZE\n.*?^#e(?:ndif|lse)\n", "",
+                  source, flags=re.M | re.S)
+
+
+def c_array(source, declaration):
+    m = re.search(re.escape(declaration) + r"[^=]*= \{(.*?)\};", source, re.S)
+    if m is None:
+        raise AssertionError("no " + declaration)
+    return m[1]
+
+
+def options(text):
+    """Long options; not those of another command that is quoted."""
+    return set(re.findall(r"(?<![\w-])--([a-z][a-z-]*)",
+                          re.sub(r'"[^"]*"', "", text)))
+
+
+def help_of(*words):
+    status, out, err = dw.run(*words, "--help")
+    if status != 0 or err:
+        raise AssertionError("%s --help: %d %s" % (words, status, err))
+    return out
+
+
+def commands_of_help():
+    return re.findall(r"^  ([a-z]+) {2,}\S", help_of(), re.M)
+
+
+class Headers(unittest.TestCase):
+    """doorward(7) against what the compiler sees."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.page = page("doorward.7")
+        limits = re.findall(r"^#define (DW_[A-Z_]+)\s",
+                            read("supervisor/proto/limits.h"), re.M)
+        cls.limits = [n for n in limits if n != "DW_PROTO_LIMITS_H"]
+        cls.fds = re.findall(r"^\s+(DW_FD_[A-Z0-9_]+) =",
+                             read("supervisor/proto/fdmap.h"), re.M)
+        cls.tags = re.findall(r"^\s+(TREE_[A-Z]+) = '",
+                              read("supervisor/proto/tree.h"), re.M)
+        cls.answers = re.findall(r"^\s+(ANSWER_[A-Z_]+) =",
+                                 read("supervisor/answer.h"), re.M)
+        cls.exits = re.findall(r"^\s+(EXIT_[A-Z_]+) =",
+                               read("supervisor/cmds.h"), re.M)
+        cls.found = {}
+        for line in cls.probe():
+            kind, rest = line.split(" ", 1)
+            cls.found.setdefault(kind, []).append(rest)
+        cls.number = {n: int(v) for n, v in
+                      (line.split() for line in cls.found["number"])}
+
+    @classmethod
+    def probe(cls):
+        names = cls.limits + cls.fds + cls.tags + cls.answers + cls.exits
+        with tempfile.TemporaryDirectory() as d:
+            source = os.path.join(d, "probe.c")
+            with open(source, "w") as f:
+                f.write(PROBE.replace(
+                    "@SHOW@", "\n\t".join("SHOW(%s)" % n for n in names)))
+            program = os.path.join(d, "probe")
+            at = [os.path.join(dw.ROOT, "supervisor", n) for n in
+                  ("table.c", "proto/frames.c", "proto/buf.c", "proto/text.c",
+                   "proto/alloc.c", "proto/log.c")]
+            cc = (os.environ.get("CC") or "cc").split()
+            subprocess.run(
+                cc + ["-std=c11", "-D_GNU_SOURCE", "-I" +
+                      os.path.join(dw.ROOT, "supervisor"), "-I" +
+                      os.path.join(dw.ROOT, "policy"), "-o", program, source,
+                      *at], check=True)
+            return subprocess.run([program], check=True, text=True,
+                                  stdout=subprocess.PIPE).stdout.splitlines()
+
+    def test_frame_table(self):
+        said = [" ".join(r) for r in rows(section(self.page, "frame-table"))
+                if not r[0].startswith("Em ")]
+        self.assertGreater(len(said), 10)
+        self.assertEqual(said, self.found["cell"])
+
+    def test_frame_types(self):
+        said = re.findall(r"^\.It ([A-Z_]+) \((\d+)\)$",
+                          section(self.page, "frame-types"), re.M)
+        self.assertEqual([" ".join(s) for s in said], self.found["frame"])
+
+    def test_refusals(self):
+        said = [" ".join(r) for r in rows(section(self.page, "refusals"), "Li")]
+        self.assertEqual(said, self.found["refusal"])
+
+    def test_layers(self):
+        said = re.findall(r"^\.It Li (\S+)$", section(self.page, "layers"), re.M)
+        self.assertEqual(said, self.found["layer"])
+
+    def test_limits(self):
+        said = rows(section(self.page, "limits"), "Dv")
+        self.assertEqual([(r[0], int(r[1])) for r in said],
+                         [(n, self.number[n]) for n in self.limits])
+
+    def test_descriptors(self):
+        said = {r[0]: int(r[1]) for r in rows(section(self.page, "fdmap"), "Dv")}
+        want = {n: self.number[n] for n in self.fds if n != "DW_FD_FIRST_FREE"}
+        self.assertEqual(said, want)
+        self.assertEqual(self.number["DW_FD_FIRST_FREE"], len(said))
+
+    def test_tree_tags(self):
+        said = {r[0].upper(): r[1].removeprefix("Ql ").strip()
+                for r in rows(section(self.page, "tree-tags"))}
+        self.assertEqual(said, {n.removeprefix("TREE_"): chr(self.number[n])
+                                for n in self.tags})
+
+    def test_answers(self):
+        said = [int(r[0]) for r in rows(section(self.page, "answers"))
+                if not r[0].startswith("Em ")]
+        self.assertEqual(said, [self.number[n] for n in self.answers])
+
+    def test_exit_status(self):
+        said = re.findall(r"^\.It (\d+)$", section(self.page, "exit"), re.M)
+        self.assertEqual([int(s) for s in said],
+                         [self.number[n] for n in self.exits])
+
+    def test_texts_that_hold_a_limit(self):
+        """The refusals' own words name the limits as they are."""
+        for word, limit in (("message_too_long", "DW_MESSAGE_MAX"),
+                            ("too_deep", "DW_DEPTH_MAX"),
+                            ("too_many_values", "DW_NODES_MAX"),
+                            ("id_too_long", "DW_ID_MAX"),
+                            ("method_too_long", "DW_METHOD_MAX"),
+                            ("too_many_tools", "DW_TOOLS_MAX"),
+                            ("too_many_in_flight", "DW_INFLIGHT_MAX")):
+            text = next(t for t in self.found["refusal"]
+                        if t.startswith(word + " "))
+            n = self.number[limit]
+            shown = "%d MiB" % (n >> 20) if limit == "DW_MESSAGE_MAX" else \
+                "{:,}".format(n)
+            self.assertIn(shown + " ", text + " ", word)
+
+    def test_numbers_in_the_prose(self):
+        """Numbers that live in one file and are said in words."""
+        text = self.page + page("doorward-audit.5") + \
+            page("doorward-run.1") + page("doorward-reload.1")
+        for path, name, pattern in (
+                ("supervisor/from_server.c", "NOTES_MAX",
+                 r"^The first (\d+) dropped are noted"),
+                ("supervisor/from_server.c", "DROP_LINES_MAX",
+                 r"and the first (\d+) lines that"),
+                ("supervisor/from_server.c", "DROP_LINES_MAX",
+                 r"^Of the server's, the first (\d+) of a"),
+                ("supervisor/cmd_run.c", "POLICIES_MAX",
+                 r"given up to (\d+) times")):
+            m = re.search(r"^#define %s (\d+)" % name, read(path), re.M)
+            said = re.findall(pattern, text, re.M)
+            self.assertEqual(said, [m[1]], (path, name))
+        wait = re.search(r"^#define WAIT_MS (\d+)", read("supervisor/reload.c"),
+                         re.M)
+        self.assertIn("\n%d seconds, and prints" % (int(wait[1]) // 1000), text)
+
+
+class Confinement(unittest.TestCase):
+    """doorward(7) against the sources of the two filters."""
+
+    def setUp(self):
+        self.page = page("doorward.7")
+        self.relay = without_sanitizer(read("relay/confine.c"))
+        self.monitor = without_sanitizer(read("supervisor/confine.c"))
+
+    def test_relay_filter(self):
+        want = re.findall(r"(?:ANY|ONE|BOTH)\((\w+)", c_array(
+            self.relay, "static const struct row allowed[]"))
+        said = [r[0] for r in rows(section(self.page, "relay-filter"), "Fn")]
+        self.assertGreater(len(want), 5)
+        self.assertEqual(said, want)
+        body = c_array(self.relay, "static const struct row allowed[]")
+        self.assertEqual(set(re.findall(r"ONE\(read, IS\(0, (\w+)", body)),
+                         {"DW_FD_STREAM"})
+        self.assertEqual(set(re.findall(r"ONE\(writev?, IS\(0, (\w+)", body)),
+                         {"DW_FD_MONITOR"})
+
+    def listed(self, name):
+        return re.findall(r"^\.Fn (\w+)", section(self.page, name), re.M)
+
+    def test_monitor_filter(self):
+        for array, name in (("allowed", "monitor-filter"),
+                            ("soft", "monitor-soft")):
+            want = re.findall(r"SCMP_SYS\((\w+)\)", c_array(
+                self.monitor, "static const int %s[]" % array))
+            self.assertGreater(len(want), 5)
+            self.assertEqual(self.listed(name), want)
+
+    def test_no_rule_is_added_elsewhere(self):
+        """A filter is what its arrays say, and three calls more."""
+        self.assertEqual(len(re.findall("seccomp_rule_add", self.relay)), 2)
+        self.assertEqual(len(re.findall("seccomp_rule_add", self.monitor)), 4)
+        cmds = re.search(r"cmds\[\] = \{(.*?)\}", self.monitor)[1].split(", ")
+        for cmd in cmds:
+            self.assertIn("\n.Dv %s" % cmd, self.page)
+
+    def test_relay_limits(self):
+        value = {"DW_FD_FIRST_FREE": 4, "0": 0}
+        m = re.search(r"#define ADDRESS_SPACE_MAX \((.*?)\)", self.relay)
+        n = 1
+        for factor in m[1].split("*"):
+            n *= int(factor.strip().rstrip("ul"))
+        value["ADDRESS_SPACE_MAX"] = n
+        body = re.search(r"\} limits\[\] = \{(.*?)^\s*\};",
+                         read("relay/confine.c"), re.M | re.S)[1]
+        want = [[name, str(value[v])] for name, v in
+                re.findall(r"\{(RLIMIT_\w+), (\w+)\}", body)]
+        self.assertGreater(len(want), 5)
+        self.assertEqual(rows(section(self.page, "relay-rlimits"), "Dv"), want)
+
+
+class Audit(dw.TestCase):
+    """doorward-audit(5) against the code and a session."""
+
+    def setUp(self):
+        self.page = page("doorward-audit.5")
+        self.events = {}
+        for name in re.findall(r'^\.\\" begin event (\w+)', self.page, re.M):
+            fields = []
+            for tag in re.findall(r"^\.It Li (.*)$",
+                                  section(self.page, "event " + name), re.M):
+                fields += tag.split(" , ")
+            self.events[name] = set(fields)
+        self.common = self.events.pop("common")
+
+    def test_events(self):
+        made = set()
+        for path in glob.glob(os.path.join(dw.ROOT, "supervisor", "*.c")):
+            made |= set(re.findall(r'audit_begin\(m->audit, "(\w+)"\)',
+                                   read(path)))
+        self.assertGreater(len(made), 5)
+        self.assertEqual(set(self.events), made)
+
+    def test_fields(self):
+        """Every key that is written is described, and no other."""
+        source = read("supervisor/event.c") + read("supervisor/audit.c")
+        keys = set(re.findall(r'jsonw_\w+\(\s*(?:b|&text), "(\w+)"', source))
+        keys |= set(re.findall(r'put_layers\(b, "(\w+)"', source))
+        keys |= set(re.findall(r'\\"(\w+)\\":', source))
+        inner = {"file", "line", "files", "hash",
+                 "monitor", "relay_client", "relay_server"}
+        described = set.union(self.common, *self.events.values())
+        self.assertEqual(described, keys - inner)
+        for word in inner:
+            self.assertRegex(self.page, r"(?m)^\.Ql %s\b" % word)
+
+    def examples(self):
+        return [json.loads(plain(text.replace("\n", ""))) for text in
+                re.findall(r'^\.\\" example\n\.Bd -literal\n(.*?)^\.Ed',
+                           self.page, re.M | re.S)]
+
+    def hold(self, line):
+        name = line["event"]
+        self.assertEqual(set(line) - self.common - self.events[name], set(), line)
+        self.assertEqual(self.common - {"agent"} - set(line), set(), line)
+
+    def test_examples(self):
+        lines = self.examples()
+        self.assertEqual({e["event"] for e in lines}, set(self.events))
+        for line in lines:
+            self.hold(line)
+
+    def test_session(self):
+        """A session with most of the events has the keys as described."""
+        with tempfile.TemporaryDirectory() as d:
+            policy = os.path.join(d, "p.yaml")
+            with open(policy, "w") as f:
+                f.write("version: 1\nrules:\n"
+                        "  - {id: no, tool: a, action: block}\n"
+                        "  - {id: ask, tool: b, action: require_approval}\n")
+            calls = b"".join(dw.as_line(
+                {"jsonrpc": "2.0", "id": i, "method": "tools/call",
+                 "params": {"name": name}}) for i, name in enumerate("abc"))
+            done = subprocess.run(
+                [dw.program(), "run", "--state", d, "--policy", policy,
+                 "--agent-id", "x", "--", "sh", "-c", "echo noise; cat >&2"],
+                input=calls + b"{}\n", stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, timeout=30 * dw.SLOW)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(os.path.join(d, "audit.jsonl")) as f:
+                lines = [json.loads(line) for line in f]
+        seen = {}
+        for line in lines:
+            self.hold(line)
+            seen.setdefault(line["event"], set()).update(line)
+        for name in ("session_start", "verdict", "decision", "result",
+                     "refusal", "session_end"):
+            self.assertIn(name, seen)
+            missing = self.events[name] - seen[name] - \
+                {"would", "server_signal", "args", "args_bytes", "args_digest"}
+            self.assertEqual(missing, set(), name)
+
+    def test_audited_methods(self):
+        source = read("supervisor/judge.c")
+        names = re.findall(r'"([\w/]+)"',
+                           c_array(source, "static const char *const names[]"))
+        said = re.findall(r"^\.Ql ([\w/]+)", section(self.page, "audited"), re.M)
+        self.assertGreater(len(names), 3)
+        self.assertEqual(said, names)
+
+
+class Pages(dw.TestCase):
+    """Form, and what each command's page has to have."""
+
+    def test_mandoc(self):
+        if shutil.which("mandoc") is None:
+            self.fail("mandoc is missing: make deps")
+        self.assertGreater(len(PAGES), 8)
+        for path in PAGES:
+            with self.subTest(page=os.path.basename(path)):
+                done = subprocess.run(
+                    ["mandoc", "-Tlint", "-Wwarning", path], text=True,
+                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                self.assertEqual((done.returncode, done.stdout), (0, ""))
+
+    def test_sections(self):
+        want = {"1": ["EXIT STATUS", "EXAMPLES", "SEE ALSO", "CAVEATS"],
+                "5": ["EXAMPLES", "SEE ALSO", "CAVEATS", "SECURITY"],
+                "7": ["EXAMPLES", "SEE ALSO", "CAVEATS", "SECURITY"]}
+        secure = ("doorward.1", "doorward-run.1", "doorward-doctor.1",
+                  "doorward-reload.1")
+        for path in PAGES:
+            name = os.path.basename(path)
+            has = re.findall(r"^\.Sh (.*)$", page(name), re.M)
+            need = ["NAME", "DESCRIPTION"] + want[name[-1]] + \
+                (["SECURITY"] if name in secure else [])
+            with self.subTest(page=name):
+                self.assertEqual([s for s in need if s not in has], [])
+
+    def test_dates(self):
+        for path in PAGES:
+            self.assertRegex(page(os.path.basename(path)),
+                             r"\A\.Dd November 30, 2026\n", path)
+
+    def test_cross_references(self):
+        """A page of Doorward's that is pointed to is there."""
+        names = {os.path.basename(p) for p in PAGES}
+        for path in PAGES:
+            for ref in re.findall(r"^\.Xr (doorward\S*) (\d)",
+                                  page(os.path.basename(path)), re.M):
+                self.assertIn(".".join(ref), names, path)
+
+    def test_every_command_has_a_page(self):
+        commands = commands_of_help()
+        self.assertEqual(sorted(commands), sorted(COMMANDS + FOLDED))
+        main = page("doorward.1")
+        for command in commands:
+            self.assertRegex(main, r"(?m)^\.It Cm %s$" % command)
+            if command not in FOLDED:
+                self.assertIn(".Xr doorward-%s 1" % command, main)
+                self.assertTrue(os.path.exists(
+                    os.path.join(MAN, "doorward-%s.1" % command)), command)
+
+    def test_reserved_commands(self):
+        table = c_array(read("supervisor/main.c"),
+                        "static const struct command")
+        reserved = re.findall(r'\{"(\w+)", NULL, NULL\}', table)
+        self.assertGreater(len(reserved), 5)
+        m = re.search(r"^The commands (\w+, .*?)\s+are reserved",
+                      page("doorward.1"), re.M | re.S)
+        self.assertEqual(re.split(r",\s+|\s+and\s+", m[1]), sorted(reserved))
+        for name in reserved:
+            self.assertEqual(dw.run(name)[0], 2, name)
+
+    def test_options(self):
+        """Each option of --help is in the page, and the other way round."""
+        for command in COMMANDS:
+            text = page("doorward-%s.1" % command)
+            said = set(re.findall(r"^\.It Fl -([a-z-]+)", text, re.M))
+            synopsis = text[text.index(".Sh SYNOPSIS"):
+                            text.index(".Sh DESCRIPTION")]
+            in_synopsis = set(re.findall(r"^\.Op Fl -([a-z-]+)", synopsis, re.M))
+            printed = options(help_of(command))
+            if command == "policy":
+                printed |= options(help_of("policy", "check"))
+            with self.subTest(command=command):
+                self.assertEqual(said, printed | {"help"})
+                self.assertEqual(in_synopsis | {"help"}, said)
+                for option in said:
+                    self.known(command, option)
+
+    def known(self, command, option):
+        """The program takes an option that its page has."""
+        words = ["policy", "check"] if command == "policy" else [command]
+        status, out, err = dw.run(*words, "--%s=observe" % option, "--help") \
+            if option not in ("help", "debug", "json", "keep") \
+            else dw.run(*words, "--" + option, "--help")
+        self.assertEqual((status, err), (0, ""), (command, option))
+
+    def test_default_paths(self):
+        source = read("supervisor/paths.c")
+        for path in (".config/doorward/policy.yaml", ".local/state/doorward"):
+            self.assertIn("%s/" + path, source)
+            self.assertIn("~/" + path, page("doorward.1"))
+
+
+class Readme(dw.TestCase):
+    """README, SECURITY and CHANGES do not promise what is not there."""
+
+    def setUp(self):
+        self.readme = read("README.md")
+        self.blocks = re.findall(r"^```(\w*)\n(.*?)^```", self.readme,
+                                 re.M | re.S)
+
+    def code(self, language):
+        return [text for lang, text in self.blocks if lang == language]
+
+    def test_make_targets(self):
+        targets = set(re.findall(r"^([a-z][a-z-]*):", read("Makefile"), re.M))
+        named = set()
+        for name in ("README.md", "SECURITY.md"):
+            for text in re.findall(r"`([^`\n]+)`", read(name)) + self.code("sh"):
+                named |= set(re.findall(r"\bmake ([a-z][a-z-]*)", text))
+        self.assertLessEqual({"demo", "check", "bench", "install", "uninstall"},
+                             named)
+        self.assertEqual(named - targets, set())
+
+    def test_commands(self):
+        there = set(commands_of_help())
+        not_yet = self.readme[self.readme.index("\n## Not yet"):
+                              self.readme.index("\n## Numbers")]
+        text = self.readme.replace(not_yet, "") + read("SECURITY.md")
+        quoted = re.findall(r"`([^`\n]+)`", text) + self.code("sh")
+        used = set()
+        for line in quoted:
+            for name, rest in re.findall(
+                    r"(?<![/\w\[-])doorward ([a-z]+)([^\n|]*)", line):
+                self.assertIn(name, there, line)
+                used.add(name)
+                known = options(help_of(name))
+                if name == "policy":
+                    known |= options(help_of("policy", "check"))
+                own = rest.split(" -- ")[0]
+                self.assertEqual(options(own) - known, set(), line)
+        self.assertLessEqual({"run", "policy", "reload", "doctor"}, used)
+
+    def test_json_blocks(self):
+        found = [json.loads(text) for text in self.code("json")]
+        after = [f for f in found if "mcpServers" in f][-1]
+        args = after["mcpServers"]["filesystem"]["args"]
+        self.assertEqual(args[0], "run")
+        own = args[1:args.index("--")]
+        self.assertEqual(options(" ".join(own)) - options(help_of("run")), set())
+
+    def test_policy_and_denial(self):
+        """The policy loads, and the command prints what is printed there."""
+        policy, = self.code("yaml")
+        script = next(t for t in self.code("sh") if t.startswith("printf"))
+        want = next(t for t in self.code("json") if t.startswith('{"jsonrpc"'))
+        path = "/home/ana/.config/doorward/filesystem.yaml"
+        with tempfile.TemporaryDirectory() as d:
+            mine = os.path.join(d, "filesystem.yaml")
+            with open(mine, "w") as f:
+                f.write(policy)
+            script = script.replace(path, mine).replace(
+                "doorward run", "%s run --state %s/s" % (dw.program(), d))
+            done = subprocess.run(["sh", "-c", script], text=True,
+                                  stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, timeout=30 * dw.SLOW)
+            self.assertEqual((done.returncode, done.stdout, done.stderr),
+                             (0, want, ""))
+            status, out, err = dw.run("policy", "check", mine)
+        check = next(t for lang, t in self.blocks
+                     if not lang and t.endswith("\nok\n"))
+        self.assertEqual((status, err, out.replace(mine, path)), (0, "", check))
+
+    def test_files_that_are_named(self):
+        for name in ("README.md", "SECURITY.md"):
+            for path in re.findall(
+                    r"`((?:supervisor|relay|policy|tests|man)/[\w./]*)`",
+                    read(name)):
+                if path != "tests/" and not path.startswith("build"):
+                    self.assertTrue(os.path.exists(os.path.join(dw.ROOT, path)),
+                                    "%s: %s" % (name, path))
+        for path in re.findall(r"\]\(([A-Z.a-z]+)\)", self.readme):
+            self.assertTrue(os.path.exists(os.path.join(dw.ROOT, path)), path)
+
+    def test_pages_that_are_named(self):
+        names = {os.path.basename(p) for p in PAGES}
+        for doc in ("README.md", "SECURITY.md", "CHANGES"):
+            for ref in re.findall(r"\b(doorward[\w.-]*)\((\d)\)", read(doc)):
+                self.assertIn(".".join(ref), names, doc)
+        listed = {".".join(r) for r in
+                  re.findall(r"\b(doorward[\w.-]*)\((\d)\)", self.readme)}
+        self.assertEqual(names - listed, set())
+
+    def test_version(self):
+        version = re.search(r"^VERSION = (\S+)", read("Makefile"), re.M)[1]
+        self.assertIn("\n%s " % version, read("CHANGES"))
+        self.assertIn("It describes version %s." % version, page("doorward.7"))
+        self.assertIn("version %s." % version, read("SECURITY.md"))
+        status, out, _ = dw.run("version")
+        self.assertEqual(status, 0)
+        self.assertIn("\n$ doorward version\n" + out, page("doorward.1"))
+
+    def test_security_table(self):
+        """One row for each process, and each library that is linked."""
+        text = read("SECURITY.md")
+        for row in ("relay (client)", "relay (server)", "monitor", "server",
+                    "client, or an agent with a shell as the same user"):
+            self.assertIn("\n| %s | " % row, text)
+        linked = re.search(r"^LIBS_DOORWARD := (.*)$", read("Makefile"), re.M)[1]
+        names = {"-lcjson": "cJSON", "-lyaml": "libyaml", "-lcap": "libcap",
+                 "-lseccomp": "libseccomp", "-lsodium": "libsodium"}
+        for library in linked.split():
+            self.assertIn("\n| %s | " % names[library], text)
+
+
+if __name__ == "__main__":
+    unittest.main()
