@@ -21,7 +21,7 @@ static void
 begin(struct buf *b, const struct scalar *id)
 {
 	buf_puts(b, "{\"jsonrpc\":\"2.0\",\"id\":");
-	jsonw_scalar(b, id);
+	jsonw_scalar(b, id, 0);
 }
 
 void

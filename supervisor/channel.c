@@ -119,13 +119,24 @@ check_header(struct monitor *m, struct channel *c, struct frame_header *h)
 	return 0;
 }
 
+/*
+ * A message of the server's may wait for its audit line; and what follows a
+ * relay's HELLO waits until the other has said it, too.
+ */
+int
+channel_waits(const struct monitor *m, const struct channel *c)
+{
+	return c->hold || (c->state != RELAY_START && !m->started);
+}
+
 int
 channel_process(struct monitor *m, struct channel *c)
 {
 	struct frame_header h;
 	size_t used;
 
-	while (!c->hold && (used = buf_used(&c->in)) >= FRAME_HEADER_LEN) {
+	while (!channel_waits(m, c) &&
+	       (used = buf_used(&c->in)) >= FRAME_HEADER_LEN) {
 		if (check_header(m, c, &h) == -1)
 			return -1;
 		if (used - FRAME_HEADER_LEN < h.len)
@@ -134,8 +145,12 @@ channel_process(struct monitor *m, struct channel *c)
 		    -1)
 			return -1;
 		buf_consume(&c->in, FRAME_HEADER_LEN + h.len);
-		c->partial_since = now_ns();
+		/* No number of NOTEs puts the HELLO off. */
+		if (c->state != RELAY_START)
+			c->partial_since = now_ns();
 	}
+	if (c->state == RELAY_ENDED && buf_used(&c->in) > 0)
+		return breach(m, "bytes after the end of input");
 	if (buf_used(&c->in) == 0)
 		buf_reset(&c->in, KEEP);
 	return 0;
@@ -168,17 +183,13 @@ channel_read(struct monitor *m, struct channel *c)
 	if (n == -1 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0) {
-		if (c->state != RELAY_ENDED) {
-			if (c->eof_since == 0)
-				c->eof_since = now_ns();
-		} else if (buf_used(&c->in) > 0) {
-			return breach(m, "bytes after the end of input");
-		}
+		if (c->state != RELAY_ENDED && c->eof_since == 0)
+			c->eof_since = now_ns();
 		close(c->fd);
 		c->fd = -1;
 		return 0;
 	}
-	if (buf_used(&c->in) == 0)
+	if (buf_used(&c->in) == 0 && c->state != RELAY_START)
 		c->partial_since = now_ns();
 	c->in.len += (size_t)n;
 	return channel_process(m, c);

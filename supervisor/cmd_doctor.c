@@ -210,6 +210,7 @@ policy(struct report *r, const char *const *files, size_t n)
 		policy_error_clear(&err);
 		return;
 	}
+	policy_lint(p);
 	text = xasprintf("%s, %zu rules, mode %s, hash %.12s",
 			 n > 0 ? files[n - 1]
 			       : "none: every call is allowed and audited",

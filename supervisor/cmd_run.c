@@ -196,6 +196,7 @@ load_policy(struct monitor *m, struct options *o)
 {
 	struct policy_error err = {0};
 	char *def, *text;
+	size_t i;
 
 	if (o->policy_count == 0) {
 		def = paths_default_policy();
@@ -207,6 +208,9 @@ load_policy(struct monitor *m, struct options *o)
 	m->policy_files = o->policies;
 	m->policy_file_count = o->policy_count;
 	m->policy = policy_load(o->policies, o->policy_count, &err);
+	for (i = 0; m->policy != NULL && i < policy_warning_count(m->policy);
+	     i++)
+		warnf("%s", policy_warning(m->policy, i));
 	if (m->policy != NULL)
 		return 0;
 	text = policy_error_format(&err);
@@ -304,6 +308,7 @@ open_children(struct monitor *m)
 	snprintf(path, sizeof(path), "/proc/self/task/%ld/children",
 		 (long)syscall(SYS_gettid));
 	m->children_fd = open(path, O_RDONLY | O_CLOEXEC);
+	life_note_children(m);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
@@ -394,6 +399,7 @@ run(struct monitor *m, struct options *o, struct inherited *in,
 	reload_setup(m);
 	open_children(m);
 	out_init(&m->to_client, STDOUT_FILENO);
+	m->to_client.dead = in->no_stdout;
 	open_signals(m);
 	r = start_server(m, o, in, &stream);
 	if (r != 0) {

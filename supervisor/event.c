@@ -92,7 +92,7 @@ put_subject(struct buf *b, const struct subject *s)
 {
 	jsonw_str(b, "from", s->from);
 	jsonw_key(b, "id");
-	jsonw_scalar(b, s->id);
+	jsonw_scalar(b, s->id, 1);
 	jsonw_strn(b, "method", s->method, s->method_len);
 	if (s->tool != NULL)
 		jsonw_str(b, "tool", s->tool);
@@ -168,7 +168,7 @@ event_result(struct monitor *m, const struct request *r, const char *outcome,
 	struct buf *b = audit_begin(m->audit, "result");
 
 	jsonw_key(b, "id");
-	jsonw_scalar(b, &r->id);
+	jsonw_scalar(b, &r->id, 1);
 	jsonw_str(b, "method", r->method);
 	if (r->tool != NULL)
 		jsonw_str(b, "tool", r->tool);
@@ -186,7 +186,7 @@ event_refusal(struct monitor *m, const char *from, enum refusal why,
 
 	jsonw_str(b, "from", from);
 	jsonw_key(b, "id");
-	jsonw_scalar(b, id);
+	jsonw_scalar(b, id, 1);
 	jsonw_str(b, "verdict", "deny");
 	jsonw_str(b, "reason", refusal_word(why));
 	jsonw_str(b, "text", refusal_text(why));

@@ -138,6 +138,7 @@ static void
 client_cancels(struct monitor *m, struct message *msg, int audited)
 {
 	struct request *r = requests_find(m->at_server, &msg->cancels);
+	int with;
 
 	if (r == NULL || r->cancelled) {
 		m->count.dropped++;
@@ -145,8 +146,11 @@ client_cancels(struct monitor *m, struct message *msg, int audited)
 	}
 	if (r->audited)
 		event_result(m, r, "cancelled", 0);
+	/* What is not sent yet is not sent at all if the audit cannot be
+	 * written; nor is, then, its cancellation. */
+	with = !r->sent && r->audited;
 	requests_cancel(m->at_server, r);
-	stage_forward(m, msg, audited, NULL);
+	stage_forward(m, msg, audited || with, NULL);
 }
 
 static void
@@ -214,6 +218,11 @@ request(struct monitor *m, struct message *msg, uint64_t call)
 		tool = tool_name(msg);
 		if (tool == NULL) {
 			refuse(m, REFUSAL_CALL_PARAMS, &msg->id, 0, 1);
+			return;
+		}
+		/* Each audit line repeats it, and each open request. */
+		if (strlen(tool) > DW_METHOD_MAX) {
+			refuse(m, REFUSAL_TOOL_LONG, &msg->id, 0, 1);
 			return;
 		}
 	}

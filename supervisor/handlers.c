@@ -51,7 +51,7 @@ static int
 is_monitors(uint16_t reason)
 {
 	return reason == REFUSAL_IN_FLIGHT || reason == REFUSAL_TOO_MANY ||
-	       reason == REFUSAL_CALL_PARAMS;
+	       reason == REFUSAL_CALL_PARAMS || reason == REFUSAL_TOOL_LONG;
 }
 
 int
@@ -163,7 +163,7 @@ on_envelope(struct monitor *m, struct channel *c, const struct frame_header *h,
 	    tooled != ((e.flags & ENVELOPE_TOOLS) != 0))
 		return breach(m, "malformed ENVELOPE");
 	c->state = RELAY_LINE;
-	c->line_left = e.line_len;
+	c->line_len = c->line_left = e.line_len;
 	server_envelope(m, c, &e);
 	return 0;
 }
@@ -172,8 +172,8 @@ int
 on_line_part(struct monitor *m, struct channel *c, const struct frame_header *h,
 	     const char *body)
 {
-	if (h->len > c->line_left)
-		return breach(m, "a line longer than its ENVELOPE said");
+	if (h->len != (c->line_left < DW_PART_MAX ? c->line_left : DW_PART_MAX))
+		return breach(m, "a part of another length than its line's");
 	if (memchr(body, '\n', h->len) != NULL)
 		return breach(m, "a newline inside a line");
 	c->line_left -= h->len;

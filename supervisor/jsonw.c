@@ -71,14 +71,14 @@ jsonw_string(struct buf *b, const char *p, size_t len, int safe)
 }
 
 void
-jsonw_scalar(struct buf *b, const struct scalar *s)
+jsonw_scalar(struct buf *b, const struct scalar *s, int safe)
 {
 	switch (s->type) {
 	case SCALAR_NUMBER:
 		buf_put(b, s->p, s->len);
 		break;
 	case SCALAR_STRING:
-		jsonw_string(b, s->p, s->len, 0);
+		jsonw_string(b, s->p, s->len, safe);
 		break;
 	default:
 		buf_puts(b, "null");

@@ -17,7 +17,7 @@ struct scalar;
 void jsonw_string(struct buf *b, const char *p, size_t len, int safe);
 
 /* A JSON-RPC id as it came in: literal number, string, or null for none. */
-void jsonw_scalar(struct buf *b, const struct scalar *s);
+void jsonw_scalar(struct buf *b, const struct scalar *s, int safe);
 
 /*
  * Members of an object that is being written: a comma first unless the last

@@ -34,45 +34,91 @@ since(uint64_t now, uint64_t then)
 	return now > then ? now - then : 0;
 }
 
+/* Children of ours that are not the server's. */
 static int
-is_relay(const struct monitor *m, pid_t pid)
+is_not_server(const struct monitor *m, pid_t pid)
 {
+	size_t i;
+
+	for (i = 0; i < m->other_count; i++)
+		if (m->others[i] == pid)
+			return 1;
 	return pid == m->channel[SIDE_CLIENT].pid ||
 	       pid == m->channel[SIDE_SERVER].pid;
 }
 
-/*
- * Sends sig to whatever is left of the server: its process group, and what
- * was orphaned to us (we are the subreaper).  Returns how many there are
- * besides the relays.
- */
+/* Calls fn for each child that is not a relay; returns how many. */
 static size_t
-signal_server(struct monitor *m, int sig)
+each_child(struct monitor *m, void (*fn)(struct monitor *, pid_t, int), int arg)
 {
 	char text[CHILDREN_MAX], *p, *end;
 	size_t n = 0;
 	ssize_t len;
 	long pid;
 
+	if (m->children_fd == -1 || lseek(m->children_fd, 0, SEEK_SET) != 0)
+		return 0;
+	len = read(m->children_fd, text, sizeof(text) - 1);
+	if (len <= 0)
+		return 0;
+	text[len] = '\0';
+	for (p = text; (pid = strtol(p, &end, 10)) > 0 && end != p; p = end) {
+		if (is_not_server(m, (pid_t)pid) || pid == m->server_pid)
+			continue;
+		fn(m, (pid_t)pid, arg);
+		n++;
+	}
+	return n;
+}
+
+static void
+note_other(struct monitor *m, pid_t pid, int arg)
+{
+	(void)arg;
+	if (m->other_count < sizeof(m->others) / sizeof(m->others[0]))
+		m->others[m->other_count++] = pid;
+}
+
+/* Before anything is started: these are our caller's, not the server's. */
+void
+life_note_children(struct monitor *m)
+{
+	each_child(m, note_other, 0);
+}
+
+static void
+signal_one(struct monitor *m, pid_t pid, int sig)
+{
+	(void)m;
+	if (sig != 0)
+		kill(pid, sig);
+}
+
+/*
+ * Sends sig to whatever is left of the server: its process group, and what
+ * was orphaned to us (we are the subreaper).  Returns how many there are.
+ */
+static size_t
+signal_server(struct monitor *m, int sig)
+{
+	size_t n = 0;
+
 	if (m->server_pid != 0) {
 		if (sig != 0)
 			kill(-m->server_pid, sig);
 		n++;
 	}
-	if (m->children_fd == -1 || lseek(m->children_fd, 0, SEEK_SET) != 0)
-		return n;
-	len = read(m->children_fd, text, sizeof(text) - 1);
-	if (len <= 0)
-		return n;
-	text[len] = '\0';
-	for (p = text; (pid = strtol(p, &end, 10)) > 0 && end != p; p = end) {
-		if (is_relay(m, (pid_t)pid) || pid == m->server_pid)
-			continue;
-		if (sig != 0)
-			kill((pid_t)pid, sig);
-		n++;
-	}
-	return n;
+	return n + each_child(m, signal_one, sig);
+}
+
+static void
+forget_other(struct monitor *m, pid_t pid)
+{
+	size_t i;
+
+	for (i = 0; i < m->other_count; i++)
+		if (m->others[i] == pid)
+			m->others[i] = m->others[--m->other_count];
 }
 
 static void
@@ -83,10 +129,12 @@ reap(struct monitor *m)
 	size_t i;
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		forget_other(m, pid);
 		for (i = 0; i < SIDE_MAX; i++) {
 			if (m->channel[i].pid == pid) {
 				m->channel[i].pid = 0;
 				m->channel[i].status = status;
+				m->channel[i].dead_since = now_ns();
 			}
 		}
 		if (pid == m->server_pid) {
@@ -140,8 +188,9 @@ life_signals(struct monitor *m)
 		debugf("signal %u is passed on to the server",
 		       (unsigned)si.ssi_signo);
 		stage_abandon(m);
-		life_end(m, "a signal");
+		/* First the signal: at the end of input it might be gone. */
 		signal_server(m, (int)si.ssi_signo);
+		life_end(m, "a signal");
 		if (m->ending < END_TERM)
 			begin(m, END_TERM);
 	}
@@ -180,6 +229,19 @@ answer_all(struct monitor *m, const char *why)
 	buf_free(&line);
 }
 
+/* A line that will not be finished must not swallow what follows it. */
+static void
+cut_line(struct monitor *m)
+{
+	struct channel *c = &m->channel[SIDE_SERVER];
+
+	if (c->state == RELAY_LINE && c->pass && c->line_left < c->line_len)
+		out_put(&m->to_client, "\n", 1);
+	c->pass = 0;
+	out_put(&m->to_client, buf_head(&m->late), buf_used(&m->late));
+	buf_reset(&m->late, 0);
+}
+
 static void
 server_is_done(struct monitor *m)
 {
@@ -187,7 +249,7 @@ server_is_done(struct monitor *m)
 	char *text = xasprintf("[doorward] %s before it answered", how);
 
 	channel_close(&m->channel[SIDE_SERVER]);
-	/* A line cut short by its relay's end must not swallow what follows. */
+	cut_line(m);
 	stage_abandon(m);
 	answer_all(m, text);
 	life_end(m, how);
@@ -217,16 +279,11 @@ life_breach(struct monitor *m, enum relay_side side)
 	m->breached = 1;
 	warnf("breach: the relay of the %s broke the protocol: %s",
 	      side_name(side), m->breach);
+	monitor_start(m);
 	event_breach(m, side);
+	cut_line(m);
 	stage_abandon(m);
 	buf_reset(&m->to_server.buf, 0);
-	if (c->state == RELAY_LINE && c->pass) {
-		/* The client has half a line: end it before the errors. */
-		out_put(&m->to_client, "\n", 1);
-		c->pass = 0;
-		out_put(&m->to_client, buf_head(&m->late), buf_used(&m->late));
-		buf_reset(&m->late, 0);
-	}
 	kill_relay(&m->channel[SIDE_CLIENT]);
 	kill_relay(c);
 	answer_all(m, "[doorward] the session was ended: a relay broke its "
@@ -234,15 +291,25 @@ life_breach(struct monitor *m, enum relay_side side)
 	life_end(m, "breach");
 }
 
-/* A relay that closed its socket without a word; wait for its status. */
+/*
+ * A relay that died, also after its end of input or while somebody else has
+ * its socket; or that closed it without a word, and we wait for its status.
+ */
 static void
 check_relay(struct monitor *m, struct channel *c, uint64_t now)
 {
-	if (m->breached || c->eof_since == 0)
+	int killed = c->pid == 0 && WIFSIGNALED(c->status);
+	int closed_by_us =
+	    c->fd == -1 && c->eof_since == 0 && c->state != RELAY_ENDED;
+
+	if (m->breached || closed_by_us || (!killed && c->eof_since == 0))
 		return;
 	if (c->pid != 0 && since(now, c->eof_since) < REAP_WAIT_NS)
 		return;
-	if (c->pid == 0 && WIFSIGNALED(c->status))
+	/* What it said before is read first. */
+	if (killed && c->fd != -1 && since(now, c->dead_since) < REAP_WAIT_NS)
+		return;
+	if (killed)
 		breach(m, "killed by signal %d in state %s",
 		       WTERMSIG(c->status), state_name(c->state));
 	else
@@ -257,12 +324,12 @@ check_slow(struct monitor *m, struct channel *c, uint64_t now)
 	uint64_t limit =
 	    c->state == RELAY_START ? DW_HELLO_TIMEOUT_MS : DW_FRAME_TIMEOUT_MS;
 
-	if (m->breached || c->fd == -1 || !channel_mid_message(c) || c->hold)
+	if (m->breached || c->fd == -1 || !channel_mid_message(c) || c->paused)
 		return;
 	if (since(now, c->partial_since) < limit * 1000000ull)
 		return;
-	breach(m, "nothing for %llu ms in state %s", (unsigned long long)limit,
-	       state_name(c->state));
+	breach(m, "nothing whole for %llu ms in state %s",
+	       (unsigned long long)limit, state_name(c->state));
 	life_breach(m, c->side);
 }
 
@@ -297,7 +364,8 @@ check_server(struct monitor *m, uint64_t now)
 	 * Somebody else may hold its output open.  While lines still come, or
 	 * wait for a slow client, they are read on.
 	 */
-	if (m->server_gone && c->fd != -1 && c->state != RELAY_LINE &&
+	if (m->server_gone && c->fd != -1 && !c->paused &&
+	    c->state != RELAY_LINE &&
 	    since(now, m->server_gone_since) >= DRAIN_NS &&
 	    since(now, c->partial_since) >= DRAIN_NS)
 		server_is_done(m);
@@ -334,6 +402,12 @@ life_tick(struct monitor *m, uint64_t now)
 		signal_server(m, SIGKILL);
 }
 
+static uint64_t
+later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 static void
 sooner(int *timeout, uint64_t now, uint64_t at)
 {
@@ -353,13 +427,18 @@ life_timeout(const struct monitor *m, uint64_t now)
 
 	if (m->commit_since != 0)
 		sooner(&t, now, now + 2000000);
+	else if (m->staged_count > 0 || audit_queued(m->audit) > 0)
+		return 0; /* came after this turn's commit */
 	if (m->ending != END_NOT)
 		sooner(&t, now,
 		       m->ending == END_KILL || m->server_gone
 			   ? now + 20000000
 			   : m->ending_since + STEP_NS);
-	if (m->server_gone && m->channel[SIDE_SERVER].fd != -1)
-		sooner(&t, now, m->server_gone_since + DRAIN_NS);
+	c = &m->channel[SIDE_SERVER];
+	if (m->server_gone && c->fd != -1 && c->state != RELAY_LINE)
+		sooner(&t, now,
+		       later(m->server_gone_since, c->partial_since) +
+			   DRAIN_NS);
 	if (m->client_done_since != 0 && m->ending == END_NOT)
 		sooner(&t, now, m->client_done_since + STEP_NS);
 	if (m->sync_since != 0)
@@ -368,7 +447,9 @@ life_timeout(const struct monitor *m, uint64_t now)
 		c = &m->channel[i];
 		if (c->eof_since != 0 && !m->breached)
 			sooner(&t, now, c->eof_since + REAP_WAIT_NS);
-		if (c->fd != -1 && channel_mid_message(c))
+		if (c->fd != -1 && c->pid == 0 && WIFSIGNALED(c->status))
+			sooner(&t, now, c->dead_since + REAP_WAIT_NS);
+		if (c->fd != -1 && !c->paused && channel_mid_message(c))
 			sooner(&t, now,
 			       c->partial_since +
 				   DW_FRAME_TIMEOUT_MS * 1000000ull);

@@ -209,6 +209,53 @@ classify(struct message *m)
 	return read_params(m);
 }
 
+static size_t
+printed(const struct tree_token *t)
+{
+	size_t len = t->len, i;
+
+	switch (t->tag) {
+	case TREE_KEY:
+	case TREE_STRING:
+		for (i = 0; i < t->len; i++)
+			if ((unsigned char)t->p[i] < 0x20)
+				len += strchr("\b\f\n\r\t", t->p[i]) ? 1 : 5;
+			else if (t->p[i] == '"' || t->p[i] == '\\')
+				len++;
+		return len + 3; /* quotes, and a colon or comma */
+	case TREE_END:
+		return 0;
+	case TREE_ARRAY:
+	case TREE_OBJECT:
+		return 2;
+	case TREE_FALSE:
+		return 6;
+	case TREE_NUMBER:
+		return len + 1;
+	default:
+		return 5;
+	}
+}
+
+/*
+ * A line of the most bytes allowed prints to no more than these.  A tree can
+ * hold what would print to six times as much, and no line can have said it.
+ */
+static int
+fits_a_line(const char *p, size_t n)
+{
+	struct tree_reader r;
+	struct tree_token t;
+	size_t sum = 0;
+
+	if (n <= DW_MESSAGE_MAX / 6)
+		return 1;
+	tree_reader_init(&r, p, n);
+	while (tree_next(&r, &t) == TREE_OK)
+		sum += printed(&t);
+	return sum <= DW_MESSAGE_MAX;
+}
+
 int
 message_decode(struct message *m, const char *p, size_t n)
 {
@@ -216,7 +263,7 @@ message_decode(struct message *m, const char *p, size_t n)
 
 	memset(m, 0, sizeof(*m));
 	m->id.p = m->token.p = m->cancels.p = "";
-	m->root = message_tree(p, n, 1);
+	m->root = fits_a_line(p, n) ? message_tree(p, n, 1) : NULL;
 	if (m->root == NULL)
 		return -1;
 	v = message_member(m->root, "jsonrpc");

@@ -49,7 +49,7 @@ monitor_observes(const struct monitor *m)
 static int
 may_read(const struct monitor *m, const struct channel *c)
 {
-	if (c->fd == -1 || c->hold)
+	if (c->fd == -1 || channel_waits(m, c))
 		return 0;
 	if (c->state == RELAY_START)
 		return 1;
@@ -74,12 +74,15 @@ fill(struct monitor *m, struct pollfd *p)
 	p[POLL_RELOAD].events = POLLIN;
 	for (i = 0; i < SIDE_MAX; i++) {
 		c = &m->channel[i];
-		if (may_read(m, c)) {
-			p[POLL_CLIENT + i].fd = c->fd;
-			p[POLL_CLIENT + i].events = POLLIN;
-		} else {
-			c->partial_since = now_ns(); /* we keep it waiting */
+		if (!may_read(m, c)) {
+			c->paused = 1;
+			continue;
 		}
+		if (c->paused)
+			c->partial_since = now_ns();
+		c->paused = 0;
+		p[POLL_CLIENT + i].fd = c->fd;
+		p[POLL_CLIENT + i].events = POLLIN;
 	}
 	if (m->to_server.fd != -1 && !m->to_server.dead) {
 		p[POLL_TO_SERVER].fd = m->to_server.fd;
@@ -104,18 +107,6 @@ read_relay(struct monitor *m, enum relay_side side, const struct pollfd *p)
 		life_breach(m, side);
 }
 
-/* Both relays have reported: the session begins with its own line. */
-static void
-start(struct monitor *m)
-{
-	if (m->started || m->breached ||
-	    m->channel[SIDE_CLIENT].state == RELAY_START ||
-	    m->channel[SIDE_SERVER].state == RELAY_START)
-		return;
-	m->started = 1;
-	event_session_start(m, m->command);
-}
-
 /*
  * Frames that came behind a held one are in the buffer already, so no
  * readiness will tell of them.
@@ -125,10 +116,33 @@ resume(struct monitor *m, enum relay_side side)
 {
 	struct channel *c = &m->channel[side];
 
-	if (c->hold || m->breached || buf_used(&c->in) == 0)
+	if (channel_waits(m, c) || m->breached || buf_used(&c->in) == 0)
 		return;
 	if (channel_process(m, c) == -1)
 		life_breach(m, side);
+}
+
+/* The session's own line comes before any other, also where it ends early. */
+void
+monitor_start(struct monitor *m)
+{
+	if (m->started)
+		return;
+	m->started = 1;
+	event_session_start(m, m->command);
+}
+
+/* What came behind the HELLOs has waited until both relays had reported. */
+static void
+start(struct monitor *m)
+{
+	if (m->started || m->breached ||
+	    m->channel[SIDE_CLIENT].state == RELAY_START ||
+	    m->channel[SIDE_SERVER].state == RELAY_START)
+		return;
+	monitor_start(m);
+	resume(m, SIDE_SERVER);
+	resume(m, SIDE_CLIENT);
 }
 
 static void
@@ -204,6 +218,7 @@ last_lines(struct monitor *m)
 {
 	uint64_t until = now_ns() + DW_AUDIT_LOCK_WAIT_MS * 1000000ull;
 
+	monitor_start(m);
 	event_session_end(m, life_status(m));
 	while (!stage_commit(m) && now_ns() < until)
 		poll(NULL, 0, 2);

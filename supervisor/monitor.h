@@ -46,10 +46,13 @@ struct channel {
 	uint64_t call;          /* messages so far; the next has call + 1 */
 	uint32_t seen;          /* bit a frame type, for those that come once */
 	uint64_t partial_since; /* ns; an incomplete frame or message */
+	int paused;             /* it waits for us, and no clock runs */
 	uint64_t eof_since;     /* ns; closed without EOI */
+	uint64_t dead_since;    /* ns; reaped */
 	struct hello hello;
 	struct buf tree;      /* parts so far */
-	uint32_t line_left;   /* bytes of the raw line to come */
+	uint32_t line_len;    /* bytes of the raw line */
+	uint32_t line_left;   /* of these, still to come */
 	int pass;             /* the line goes to the client */
 	int hold;             /* waits for the audit before its line */
 	struct request *held; /* the server's request that waits, or NULL */
@@ -114,6 +117,8 @@ struct monitor {
 	/* life */
 	char *const *command;
 	int signal_fd, reload_fd, children_fd; /* -1 if not there */
+	pid_t others[64]; /* children that came with us through execve */
+	size_t other_count;
 	int session_fd; /* our file in the runtime directory, locked */
 	char *run_dir;
 	int started;      /* both relays have said HELLO */
@@ -135,6 +140,7 @@ uint64_t now_ns(void);
 /* monitor.c: runs to the end; the exit status. */
 int monitor_run(struct monitor *m);
 int monitor_observes(const struct monitor *m);
+void monitor_start(struct monitor *m);
 
 /*
  * channel.c.  channel_read() takes what is there and hands each frame to its
@@ -144,6 +150,7 @@ void channel_init(struct channel *c, enum relay_side side, int fd, pid_t pid);
 int channel_read(struct monitor *m, struct channel *c);
 int channel_process(struct monitor *m, struct channel *c);
 void channel_close(struct channel *c);
+int channel_waits(const struct monitor *m, const struct channel *c);
 int channel_mid_message(const struct channel *c);
 
 /* Words for a breach; always returns -1. */
@@ -154,8 +161,8 @@ int breach(struct monitor *m, const char *fmt, ...)
 void stage_forward(struct monitor *m, const struct message *msg, int audited,
 		   struct request *r);
 void stage_answer(struct monitor *m, const struct buf *line, int audited);
-int stage_commit(struct monitor *m); /* 1 when done, 0 to wait */
-void stage_abandon(struct monitor *m);
+int stage_commit(struct monitor *m);   /* 1 when done, 0 to wait */
+void stage_abandon(struct monitor *m); /* forwards nothing more */
 void send_client(struct monitor *m, const struct buf *line);
 
 /* from_client.c, from_server.c: what the handlers do with a message. */
@@ -177,6 +184,7 @@ void event_breach(struct monitor *m, enum relay_side side);
 void event_policy(struct monitor *m, const char *outcome, const char *detail);
 
 /* life.c: signals, children, the end. */
+void life_note_children(struct monitor *m);
 void life_signals(struct monitor *m);
 void life_tick(struct monitor *m, uint64_t now);
 int life_timeout(const struct monitor *m, uint64_t now);

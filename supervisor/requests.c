@@ -111,7 +111,7 @@ requests_token_known(struct requests *rs, const struct scalar *token)
 		return 0;
 	h = hash(rs, token);
 	for (r = rs->tokens[h % BUCKETS]; r != NULL; r = r->token_next)
-		if (same(&r->token, token))
+		if (r->sent && same(&r->token, token))
 			return 1;
 	for (i = 0; i < TASK_TOKENS && i < rs->task_count; i++)
 		if (rs->task_tokens[i] == h)

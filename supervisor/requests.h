@@ -41,8 +41,8 @@ size_t requests_open(const struct requests *rs);
 struct request *requests_find(struct requests *rs, const struct scalar *id);
 
 /*
- * 1 if the token belongs to an open request, or to a task that outlived its
- * request.
+ * 1 if the token belongs to a request that is at the peer, or to a task that
+ * outlived its request.
  */
 int requests_token_known(struct requests *rs, const struct scalar *token);
 

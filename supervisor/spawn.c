@@ -62,6 +62,7 @@ spawn_inherit(struct inherited *in)
 	struct sigaction ignore = {.sa_handler = SIG_IGN};
 	struct sigaction plain = {.sa_handler = SIG_DFL};
 
+	in->no_stdout = fcntl(STDOUT_FILENO, F_GETFD) == -1;
 	fill_standard_fds();
 	note_fds(in);
 	sigprocmask(SIG_SETMASK, NULL, &in->mask);

@@ -11,7 +11,8 @@
 struct inherited {
 	sigset_t mask;
 	struct sigaction pipe, xfsz, chld;
-	int *fds; /* descriptors over 2 that came with us, -1 at the end */
+	int no_stdout; /* it was closed */
+	int *fds;      /* descriptors over 2 that came with us, -1 at the end */
 };
 
 /*

@@ -89,9 +89,11 @@ deny_unaudited(struct monitor *m, struct staged *s)
 	m->count.denied++;
 	if (s->request == NULL)
 		return;
-	answer_unaudited(&line, s->request, audit_error(m->audit));
-	send_client(m, &line);
-	buf_free(&line);
+	if (!s->request->cancelled) {
+		answer_unaudited(&line, s->request, audit_error(m->audit));
+		send_client(m, &line);
+		buf_free(&line);
+	}
 	requests_remove(m->at_server, s->request, 0);
 }
 
@@ -123,7 +125,7 @@ release(struct monitor *m, int written)
 	m->staged_count = 0;
 	buf_reset(&m->stage_text, KEEP);
 	m->commit_since = 0;
-	if (m->channel[SIDE_SERVER].hold)
+	if (m->started && m->channel[SIDE_SERVER].hold)
 		server_release(m, written);
 }
 
@@ -166,10 +168,21 @@ stage_commit(struct monitor *m)
 	return 1;
 }
 
-/* Nobody is left to answer or to serve: what is staged does not happen. */
+/*
+ * Nobody is left to serve: nothing that waits for its audit line is forwarded
+ * any more.  A refusal or denial stands, and the client is told of it.
+ */
 void
 stage_abandon(struct monitor *m)
 {
+	const char *p = buf_head(&m->stage_text);
+	size_t i;
+
+	for (i = 0; i < m->staged_count; i++) {
+		if (m->staged[i].to == STAGED_CLIENT)
+			send_raw(m, p, m->staged[i].len);
+		p += m->staged[i].len;
+	}
 	m->staged_count = 0;
 	buf_reset(&m->stage_text, 0);
 }

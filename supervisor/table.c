@@ -27,17 +27,21 @@
 #define ENVELOPE_MOST \
 	(ENVELOPE_LEAST + 2 * DW_ID_MAX + DW_METHOD_MAX + ENVELOPE_VERSION_MAX)
 
+/*
+ * A part is full unless it is the last: a relay cannot spread a message over
+ * hours while the client's other answers wait for its end.
+ */
 #define HELLO ONCE(on_hello, HELLO_LEN, HELLO_LEN)
 #define NOTE MANY(on_note, 1, DW_NOTE_MAX)
 #define EOI ONCE(on_eoi, 0, 0)
-#define T_PART MANY(on_tree_part, 1, DW_BODY_MAX)
-#define T_END MANY(on_tree_end, 1, DW_BODY_MAX)
+#define T_PART MANY(on_tree_part, DW_PART_MAX, DW_PART_MAX)
+#define T_END MANY(on_tree_end, 1, DW_PART_MAX)
 #define C_REFUSE MANY(on_client_refuse, REFUSE_LEAST, REFUSE_MOST)
 #define S_REFUSE MANY(on_server_refuse, REFUSE_LEAST, REFUSE_MOST)
 #define ENVELOPE MANY(on_envelope, ENVELOPE_LEAST, ENVELOPE_MOST)
-#define L_PART MANY(on_line_part, 1, DW_BODY_MAX)
-#define TO_PART MANY(on_tools_part, 1, DW_BODY_MAX)
-#define TO_END MANY(on_tools_end, 1, DW_BODY_MAX)
+#define L_PART MANY(on_line_part, 1, DW_PART_MAX)
+#define TO_PART MANY(on_tools_part, DW_PART_MAX, DW_PART_MAX)
+#define TO_END MANY(on_tools_end, 1, DW_PART_MAX)
 
 /* clang-format off */
 static const struct frame_rule

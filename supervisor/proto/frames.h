@@ -141,7 +141,9 @@ int scalar_valid(const struct scalar *s);
 	X(TOO_MANY, -32600, "too_many_in_flight",                              \
 	  "4,096 requests are open already")                                   \
 	X(CALL_PARAMS, -32602, "call_params",                                  \
-	  "tools/call needs a string \"name\" and object \"arguments\"")
+	  "tools/call needs a string \"name\" and object \"arguments\"")       \
+	X(TOOL_LONG, -32602, "tool_name_too_long",                             \
+	  "the tool's name is longer than 1,024 bytes")
 
 enum refusal {
 	REFUSAL_NONE = 0,

@@ -11,13 +11,13 @@
 #define DW_DEPTH_MAX 128u     /* nested arrays and objects */
 #define DW_NODES_MAX 1000000u /* values in one message */
 #define DW_ID_MAX 1024u       /* bytes of an id or progress token */
-#define DW_METHOD_MAX 1024u   /* bytes of a method's name */
+#define DW_METHOD_MAX 1024u   /* bytes of a method's or tool's name */
 #define DW_INFLIGHT_MAX 4096u /* open requests, each direction */
 #define DW_ASKS_MAX 64u       /* questions waiting for a person */
 #define DW_TOOLS_MAX 10000u   /* tools of one server */
 
 #define DW_BODY_MAX (1024u * 1024) /* bytes in the body of one frame */
-#define DW_PART_MAX (256u * 1024)  /* what a relay puts into one part */
+#define DW_PART_MAX (256u * 1024)  /* of a message in one frame */
 #define DW_NOTE_MAX 512u           /* bytes of a relay's log line */
 #define DW_SAMPLE_MAX 80u          /* bytes shown of a line that was dropped */
 
