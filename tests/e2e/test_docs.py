@@ -258,6 +258,13 @@ class Headers(unittest.TestCase):
         self.assertIn("\n%d seconds, and prints" % (int(wait[1]) // 1000), text)
 
 
+    def test_keys_of_the_protocol(self):
+        want = re.findall(r'"(\w+)"', read("supervisor/proto/keyset.c"))
+        said = re.findall(r"^\.Ql (\w+)", section(self.page, "keys"), re.M)
+        at = want.index("error") + 1      # then those in params
+        self.assertEqual(said, want[:at] + ["params"] + want[at:])
+
+
 class Confinement(unittest.TestCase):
     """doorward(7) against the sources of the two filters."""
 
