@@ -87,7 +87,7 @@ $(B)/doorward$(SUFFIX): $(B)/obj/supervisor/main.o $(SUPERVISOR) $(POLICY) $(PRO
 $(B)/doorward-relay$(SUFFIX): $(B)/obj/relay/main.o $(RELAY) $(PROTO)
 	$(call say,LD)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_RELAY)
-$(B)/doorward-helpdesk$(SUFFIX): $(B)/obj/tests/demo/helpdesk.o
+$(B)/doorward-helpdesk$(SUFFIX): $(call objs,tests/demo/*.c)
 	$(call say,LD)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcjson
 
