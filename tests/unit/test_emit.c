@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -133,13 +134,13 @@ receive(int fd, struct sent *s)
 
 /* The frames that a child sends, as a relay would. */
 static void
-sent_by(void (*talk)(const void *), const void *arg, struct sent *s)
+sent_by(void (*talk)(const void *), const void *arg, int flags, struct sent *s)
 {
 	int fd[2];
 	pid_t pid;
 
 	memset(s, 0, sizeof(*s));
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | flags, 0, fd), 0);
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
@@ -151,6 +152,7 @@ sent_by(void (*talk)(const void *), const void *arg, struct sent *s)
 		_exit(0);
 	}
 	close(fd[1]);
+	assert_int_equal(fcntl(fd[0], F_SETFL, 0), 0);
 	receive(fd[0], s);
 	close(fd[0]);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
@@ -212,14 +214,14 @@ parts(void **state)
 	buf_puts(&line, "1]}");
 	emit_tree(line.data, line.len, put, &tree);
 
-	sent_by(talk_tree, &line, &s);
+	sent_by(talk_tree, &line, 0, &s);
 	assert_int_equal(s.tree.len, tree.len);
 	assert_memory_equal(s.tree.data, tree.data, tree.len);
 	assert_int_equal(s.largest, DW_PART_MAX);
 	/* E: TREE_PART, F: TREE_END */
 	assert_string_equal(s.frames.data, "EEEEF");
 	sent_free(&s);
-	sent_by(talk_tools, &line, &s);
+	sent_by(talk_tools, &line, 0, &s);
 	assert_string_equal(s.frames.data, "JJJJK");
 	sent_free(&s);
 	buf_free(&line);
@@ -234,7 +236,7 @@ one_part(void **state)
 
 	(void)state;
 	buf_puts(&line, "{}");
-	sent_by(talk_tree, &line, &s);
+	sent_by(talk_tree, &line, 0, &s);
 	assert_string_equal(s.frames.data, "F");
 	assert_int_equal(s.tree.len, 2);
 	sent_free(&s);
@@ -242,7 +244,7 @@ one_part(void **state)
 }
 
 static void
-check_line(size_t n, const char *frames)
+check_line(size_t n, int flags, const char *frames)
 {
 	struct buf line = BUF_INIT;
 	struct sent s;
@@ -250,7 +252,7 @@ check_line(size_t n, const char *frames)
 
 	for (i = 0; i < n; i++)
 		buf_putc(&line, (char)('a' + i % 23));
-	sent_by(talk_line, &line, &s);
+	sent_by(talk_line, &line, flags, &s);
 	assert_string_equal(s.frames.data, frames);
 	assert_true(s.tree.len > n);
 	head = s.tree.len - n; /* the envelope's body */
@@ -263,12 +265,14 @@ static void
 raw_lines(void **state)
 {
 	(void)state;
-	check_line(1, "HI");
-	check_line(16 * 1024, "HI");
-	check_line(16 * 1024 + 1, "HI");
-	check_line(DW_PART_MAX, "HI");
-	check_line(DW_PART_MAX + 1, "HII");
-	check_line(3 * DW_PART_MAX, "HIII");
+	check_line(1, 0, "HI");
+	check_line(16 * 1024, 0, "HI");
+	check_line(16 * 1024 + 1, 0, "HI");
+	check_line(DW_PART_MAX, 0, "HI");
+	check_line(DW_PART_MAX + 1, 0, "HII");
+	check_line(3 * DW_PART_MAX, 0, "HIII");
+	/* A socket that takes only a part of what it is given. */
+	check_line(3 * DW_PART_MAX, SOCK_NONBLOCK, "HIII");
 }
 
 int

@@ -141,6 +141,8 @@ strings(void **state)
 	    {REQ ",\"v\":\"\\ud83d\\ude00\"}", OK, OK},
 	    {REQ ",\"v\":\"\\ud83d\\ud83d\\ude00\"}", R(SURROGATE), OK},
 	    {REQ ",\"v\":\"\\ud83dx\\ude00\"}", R(SURROGATE), OK},
+	    {REQ ",\"v\":\"\\ud83d\\u0041\"}", R(SURROGATE), OK},
+	    {REQ ",\"v\":\"\\ud83d\\ue000\"}", R(SURROGATE), OK},
 	    {REQ ",\"v\":\"\\ud83d\\u12\"}", R(GRAMMAR), R(GRAMMAR)},
 	    {REQ ",\"v\":\"\\ud83d\\n\"}", R(SURROGATE), OK},
 	    /* The order: a surrogate before a NUL, wherever they stand. */
@@ -149,6 +151,33 @@ strings(void **state)
 
 	(void)state;
 	CHECK_ROWS(rows);
+}
+
+/* Each byte at each place of the eight that are looked at together. */
+static void
+every_byte(void **state)
+{
+	char line[] = REQ ",\"v\":\"abcdefghijklmnopqrstuvwx\"}";
+	char *text = strstr(line, "abc");
+	enum refusal want;
+	int i, c;
+
+	(void)state;
+	for (i = 0; i < 24; i++)
+		for (c = 0; c < 256; c++) {
+			char was = text[i];
+
+			want = c >= 0x80 ? R(UTF8) : OK;
+			/* After a quote the rest of the text is wrong. */
+			if (c < 0x20 || c == '"')
+				want = R(GRAMMAR);
+			if (c == '\\') /* may be an escape or not */
+				continue;
+			text[i] = (char)c;
+			assert_int_equal(read_line(0, line, sizeof(line) - 1),
+					 want);
+			text[i] = was;
+		}
 }
 
 static void
@@ -197,6 +226,7 @@ messages(void **state)
 	static const struct row rows[] = {
 	    {"[]", R(ARRAY), R(ARRAY)},
 	    {"[{\"a\":1,\"a\":\"\\u0000\"}]", R(ARRAY), R(ARRAY)},
+	    {"[\"\\ud800\"]", R(ARRAY), R(ARRAY)},
 	    {"42", R(NOT_OBJECT), R(NOT_OBJECT)},
 	    {"null", R(NOT_OBJECT), R(NOT_OBJECT)},
 	    {"\"x\"", R(NOT_OBJECT), R(NOT_OBJECT)},
@@ -239,6 +269,7 @@ messages(void **state)
 	    {V "\"id\":1,\"result\":null}", OK, OK},
 	    {V "\"method\":\"tools/call\",\"params\":{}}", R(CALL_WITHOUT_ID),
 	     OK},
+	    {V "\"id\":1,\"method\":\"tools/call\",\"params\":{}}", OK, OK},
 	    {V "\"method\":\"tools\\/call\"}", R(CALL_WITHOUT_ID), OK},
 	    {V "\"method\":\"tools/list\"}", OK, OK},
 	};
@@ -282,6 +313,12 @@ limits(void **state)
 	check_both(
 	    repeat(V "\"method\":\"x\",\"id\":\"", "\\u0061", DW_ID_MAX, "\"}"),
 	    OK);
+	check_both(repeat(V "\"method\":\"x\",\"id\":\"", "\\u0061",
+			  DW_ID_MAX + 1, "\"}"),
+		   R(ID_LONG));
+	check_both(
+	    repeat(V "\"id\":1,\"method\":\"", "\\n", DW_METHOD_MAX + 1, "\"}"),
+	    R(METHOD_LONG));
 	check_both(repeat(V "\"method\":\"x\",\"id\":", "7", DW_ID_MAX, "}"),
 		   OK);
 	check_both(
@@ -591,6 +628,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(grammar),
 	    cmocka_unit_test(strings),
+	    cmocka_unit_test(every_byte),
 	    cmocka_unit_test(keys),
 	    cmocka_unit_test(messages),
 	    cmocka_unit_test(limits),
