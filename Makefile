@@ -100,11 +100,19 @@ $(B)/test/doorward-relay$(SUFFIX): $(call testing,$(B)/obj/relay/main.o $(RELAY)
 	$(call say,LD)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_RELAY)
 
-$(B)/obj/%.o: %.c
+# Paths and flags are compiled in: other ones make everything anew.
+STAMP := $(B)/flags
+WANT := $(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS)
+ifneq ($(file <$(STAMP)),$(WANT))
+$(shell mkdir -p $(B))
+$(file >$(STAMP),$(WANT))
+endif
+
+$(B)/obj/%.o: %.c $(STAMP)
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
-$(B)/testing/%.o: %.c
+$(B)/testing/%.o: %.c $(STAMP)
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) $(CPPFLAGS) -DDOORWARD_TESTING $(CFLAGS) -MMD -MP -c -o $@ $<
@@ -188,7 +196,9 @@ uninstall:
 	    $(addprefix $(DESTDIR)$(MANDIR)/man1/,$(notdir $(MAN1))) \
 	    $(addprefix $(DESTDIR)$(MANDIR)/man5/,$(notdir $(MAN5))) \
 	    $(addprefix $(DESTDIR)$(MANDIR)/man7/,$(notdir $(MAN7)))
-	rm -rf $(DESTDIR)$(LIBEXECDIR)
+	rm -f $(DESTDIR)$(LIBEXECDIR)/doorward-relay$(SUFFIX) \
+	    $(DESTDIR)$(LIBEXECDIR)/doorward-helpdesk$(SUFFIX)
+	-rmdir $(DESTDIR)$(LIBEXECDIR) 2>/dev/null
 
 dist:
 	@mkdir -p dist

@@ -41,6 +41,7 @@ struct audit {
 	off_t end;    /* size after our last write */
 	uint64_t seq; /* of the last line, if end is the size */
 	int dirty;
+	int sync_each;    /* a line counts once it is on the disk */
 	struct buf line;  /* being built, without its head */
 	struct buf queue; /* finished lines, without their heads */
 	size_t *lens;     /* of the queued lines */
@@ -473,7 +474,8 @@ audit_commit(struct audit *a)
 	if (st == AUDIT_BUSY)
 		return st;
 	if (st == AUDIT_OK) {
-		if (write_queue(a) == -1)
+		if (write_queue(a) == -1 ||
+		    (a->sync_each && audit_sync(a) == -1))
 			st = AUDIT_FAILED;
 		unlock(a);
 	}
@@ -484,11 +486,22 @@ audit_commit(struct audit *a)
 }
 
 void
+audit_sync_each(struct audit *a, int on)
+{
+	a->sync_each = on;
+}
+
+int
 audit_sync(struct audit *a)
 {
+	int r = 0;
+
 	if (a->dirty && a->logfd != -1)
-		(void)fdatasync(a->logfd);
+		r = fdatasync(a->logfd);
+	if (r == -1)
+		set_error(a, "fdatasync of " LOG_NAME, errno);
 	a->dirty = 0;
+	return r;
 }
 
 int

@@ -56,8 +56,14 @@ const char *audit_error(const struct audit *a);
 /* Lines lost since the start. */
 uint64_t audit_lost(const struct audit *a);
 
-/* Flushes to the disk what was written since the last time, if anything. */
-void audit_sync(struct audit *a);
+/*
+ * Flushes to the disk what was written since the last time, if anything.
+ * 0, or -1 if the disk would not have it.
+ */
+int audit_sync(struct audit *a);
+
+/* With on, each commit flushes, and fails if that does. */
+void audit_sync_each(struct audit *a, int on);
 
 /*
  * Keyed BLAKE2b-256 of len bytes in hex, the key being the state directory's

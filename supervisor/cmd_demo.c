@@ -50,6 +50,7 @@ struct demo {
 	char *dir;          /* the temporary directory */
 	char *helpdesk;     /* the server's program */
 	const char *policy; /* --policy, or NULL for the demo's own */
+	const char *state;  /* --state: where the temporary directory goes */
 	int colour;
 	int failures;
 	size_t audit_from; /* where this session's audit lines begin */
@@ -466,7 +467,7 @@ one_round(struct demo *d, const char *title, const char *name, int observe)
 static int
 make_place(struct demo *d)
 {
-	const char *base = getenv("TMPDIR");
+	const char *base = d->state != NULL ? d->state : getenv("TMPDIR");
 	char *policy;
 	int r;
 
@@ -538,7 +539,7 @@ static void
 usage(FILE *to)
 {
 	fprintf(to,
-		"usage: doorward demo [--keep] [--policy FILE]\n"
+		"usage: doorward demo [--keep] [--policy FILE] [--state DIR]\n"
 		"\n"
 		"Plays a fooled agent against a helpdesk server and looks at"
 		" what it did.\n"
@@ -547,6 +548,8 @@ usage(FILE *to)
 		" it is\n"
 		"  --policy FILE  judge by this policy; what it lets through"
 		" is a failure\n"
+		"  --state DIR    make the temporary directory in DIR, an"
+		" absolute path\n"
 		"  --help         this text\n");
 }
 
@@ -570,9 +573,10 @@ cmd_demo(int argc, char **argv)
 	static const struct option options[] = {
 	    {"keep", no_argument, NULL, 'k'},
 	    {"policy", required_argument, NULL, 'p'},
+	    {"state", required_argument, NULL, 's'},
 	    {"help", no_argument, NULL, 'h'},
 	    {NULL, 0, NULL, 0}};
-	struct demo d = {NULL, NULL, NULL, 0, 0, 0};
+	struct demo d = {NULL, NULL, NULL, NULL, 0, 0, 0};
 	int c, keep = 0, status;
 
 	optind = 0;
@@ -585,6 +589,8 @@ cmd_demo(int argc, char **argv)
 			keep = 1;
 		} else if (c == 'p') {
 			d.policy = optarg;
+		} else if (c == 's') {
+			d.state = optarg;
 		} else {
 			usage(stderr);
 			return EXIT_USAGE;

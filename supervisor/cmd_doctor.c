@@ -193,6 +193,35 @@ directory(struct report *r, const char *what, const char *path)
 	free(text);
 }
 
+/* What is there has to be what a session would agree to write to. */
+static void
+audit_file(struct report *r, const char *state)
+{
+	char *path = xasprintf("%s/audit.jsonl", state), *text;
+	struct stat st;
+	int ok = 1;
+
+	if (lstat(path, &st) == -1) {
+		ok = errno == ENOENT || errno == ENOTDIR;
+		text = ok ? xasprintf("%s (not there yet)", path)
+			  : xasprintf("%s: %s", path, strerror(errno));
+	} else if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+		   st.st_nlink != 1 || (st.st_mode & 077) != 0 ||
+		   access(path, R_OK | W_OK) != 0) {
+		ok = 0;
+		text = xasprintf("%s is not a regular file of yours that is "
+				 "closed to others and writable",
+				 path);
+	} else {
+		text = xasprintf("%s, %lld bytes", path, (long long)st.st_size);
+	}
+	say(r, ok, "audit", text,
+	    "move it away, or chown it to yourself and chmod 600; until then "
+	    "calls are denied");
+	free(text);
+	free(path);
+}
+
 static void
 policy(struct report *r, const char *const *files, size_t n)
 {
@@ -211,11 +240,11 @@ policy(struct report *r, const char *const *files, size_t n)
 		return;
 	}
 	policy_lint(p);
-	text = xasprintf("%s, %zu rules, mode %s, hash %.12s",
-			 n > 0 ? files[n - 1]
-			       : "none: every call is allowed and audited",
-			 policy_rule_count(p),
-			 policy_mode_name(policy_get_mode(p)), policy_hash(p));
+	text = xasprintf(
+	    "%s, %zu rule%s, mode %s, hash %.12s",
+	    n > 0 ? files[n - 1] : "none: every call is allowed and audited",
+	    policy_rule_count(p), policy_rule_count(p) == 1 ? "" : "s",
+	    policy_mode_name(policy_get_mode(p)), policy_hash(p));
 	say(r, 1, "policy", text, NULL);
 	free(text);
 	for (i = 0; i < policy_warning_count(p); i++)
@@ -232,6 +261,11 @@ usage(FILE *f)
 		   "Says which layers of confinement are to be had here, "
 		   "where things are, and what\nis wrong, each finding with "
 		   "its remedy.\n\n"
+		   "  --state DIR    state directory (default: "
+		   "~/.local/state/doorward)\n"
+		   "  --policy FILE  policy file; may be repeated\n"
+		   "  --json         print the findings as a JSON array\n"
+		   "  --help         this text\n\n"
 		   "Exit status: 0 nothing found, 1 findings, 2 usage.\n");
 }
 
@@ -265,6 +299,7 @@ examine(struct report *r, const char *state, const char **files, size_t n)
 	monitor_layers(r, &p);
 	directory(r, "state", p.state);
 	directory(r, "runtime", p.run);
+	audit_file(r, p.state);
 	policy(r, files, n);
 	free(def);
 	paths_free(&p);

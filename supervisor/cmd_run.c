@@ -62,9 +62,10 @@ usage(FILE *f)
 	    "~/.local/state/doorward)\n"
 	    "  --debug           say more on stderr\n"
 	    "  --help            this text\n\n"
-	    "Exit status: the server's, 128+N if signal N ended it; 2 usage or "
-	    "policy\nerror, 70 a relay broke its protocol, 126 COMMAND cannot "
-	    "be run, 127 not found.\n");
+	    "Exit status: the server's, 128+N if signal N ended it; 1 "
+	    "something "
+	    "of ours is\nmissing, 2 usage or policy error, 70 a relay broke "
+	    "its protocol, 126 COMMAND\ncannot be run, 127 not found.\n");
 }
 
 static int

@@ -379,9 +379,14 @@ escalate(struct monitor *m, uint64_t now)
 	if (m->ending == END_STDIN) {
 		signal_server(m, SIGTERM);
 		begin(m, END_TERM);
-	} else {
+	} else if (m->ending == END_TERM) {
 		signal_server(m, SIGKILL);
 		begin(m, END_KILL);
+	} else if (!m->gave_up) {
+		/* It became somebody whom we may not signal. */
+		m->gave_up = 1;
+		warnf("what is left of the server cannot be ended");
+		server_is_done(m);
 	}
 }
 
@@ -429,6 +434,8 @@ life_timeout(const struct monitor *m, uint64_t now)
 		sooner(&t, now, now + 2000000);
 	else if (m->staged_count > 0 || audit_queued(m->audit) > 0)
 		return 0; /* came after this turn's commit */
+	if (m->finished_since != 0)
+		sooner(&t, now, m->finished_since + REAP_WAIT_NS);
 	if (m->ending != END_NOT)
 		sooner(&t, now,
 		       m->ending == END_KILL || m->server_gone
@@ -457,22 +464,43 @@ life_timeout(const struct monitor *m, uint64_t now)
 	return t;
 }
 
+/* It ended without a word; only its status says what that was. */
+static int
+is_unexplained(const struct monitor *m, const struct channel *c)
+{
+	return c->eof_since != 0 && !m->breached;
+}
+
+/* Relays end with their sockets; a moment later they are made to. */
+static int
+relays_linger(struct monitor *m, uint64_t now)
+{
+	if (m->channel[SIDE_CLIENT].pid == 0 &&
+	    m->channel[SIDE_SERVER].pid == 0)
+		return 0;
+	if (m->finished_since == 0)
+		m->finished_since = now;
+	return since(now, m->finished_since) < REAP_WAIT_NS;
+}
+
 int
 life_finished(struct monitor *m, uint64_t now)
 {
-	if (m->ending == END_NOT || m->server_pid != 0)
+	if (m->ending == END_NOT || (m->server_pid != 0 && !m->gave_up))
 		return 0;
 	if (m->channel[SIDE_SERVER].fd != -1 ||
-	    requests_oldest(m->at_server) != NULL)
+	    requests_oldest(m->at_server) != NULL || m->commit_since != 0 ||
+	    is_unexplained(m, &m->channel[SIDE_CLIENT]) ||
+	    is_unexplained(m, &m->channel[SIDE_SERVER]))
 		return 0;
-	if (signal_server(m, 0) > 0)
-		return 0;
-	if (m->commit_since != 0)
+	if (!m->gave_up && signal_server(m, 0) > 0)
 		return 0;
 	/* A slow client gets its last answers as long as it takes some. */
-	return out_pending(&m->to_client) == 0 || m->to_client.dead ||
-	       (since(now, m->ending_since) >= 2 * STEP_NS &&
-		since(now, m->to_client.moved) >= 2 * STEP_NS);
+	if (out_pending(&m->to_client) > 0 && !m->to_client.dead &&
+	    (since(now, m->ending_since) < 2 * STEP_NS ||
+	     since(now, m->to_client.moved) < 2 * STEP_NS))
+		return 0;
+	return !relays_linger(m, now);
 }
 
 int
@@ -480,6 +508,8 @@ life_status(const struct monitor *m)
 {
 	if (m->breached)
 		return EXIT_BREACH;
+	if (!m->server_gone)
+		return EXIT_FINDING;
 	if (WIFSIGNALED(m->server_status))
 		return 128 + WTERMSIG(m->server_status);
 	return WEXITSTATUS(m->server_status);

@@ -41,6 +41,17 @@ static const struct command {
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
+static const struct command *
+find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < COMMANDS; i++)
+		if (strcmp(name, commands[i].name) == 0)
+			return &commands[i];
+	return NULL;
+}
+
 static int
 usage(FILE *f)
 {
@@ -58,27 +69,57 @@ usage(FILE *f)
 	return f == stdout ? EXIT_OK : EXIT_USAGE;
 }
 
+#ifdef DOORWARD_SANITIZE
+/* A leak check would want to stop the process, which a confined one may not. */
+const char *__asan_default_options(void);
+const char *
+__asan_default_options(void)
+{
+	return "detect_leaks=0";
+}
+#endif
+
+/* What went to stdout has to have arrived, or the command has failed. */
+static int
+finish(int status)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	fprintf(stderr, "doorward: cannot write to standard output\n");
+	return status == EXIT_OK ? EXIT_FINDING : status;
+}
+
+static int
+start(const struct command *c, int argc, char **argv)
+{
+	static char name[64];
+
+	/* getopt's messages begin with argv[0]. */
+	snprintf(name, sizeof(name), "doorward: %s", c->name);
+	argv[0] = name;
+	return finish(c->run(argc, argv));
+}
+
 int
 main(int argc, char **argv)
 {
-	size_t i;
+	const struct command *c;
 
 	if (argc < 2)
 		return usage(stderr);
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
 	    strcmp(argv[1], "help") == 0)
-		return usage(stdout);
+		return finish(usage(stdout));
 	if (strcmp(argv[1], "--version") == 0)
-		return cmd_version(1, argv + 1);
+		return start(find("version"), 1, argv + 1);
 	if (sodium_init() == -1) {
 		fprintf(stderr, "doorward: no source of randomness\n");
 		return EXIT_FINDING;
 	}
-	for (i = 0; i < COMMANDS; i++) {
-		if (strcmp(argv[1], commands[i].name) != 0)
-			continue;
-		if (commands[i].run != NULL)
-			return commands[i].run(argc - 1, argv + 1);
+	c = find(argv[1]);
+	if (c != NULL && c->run != NULL)
+		return start(c, argc - 1, argv + 1);
+	if (c != NULL) {
 		fprintf(stderr, "doorward: %s is not built yet\n", argv[1]);
 		return EXIT_USAGE;
 	}

@@ -122,6 +122,13 @@ resume(struct monitor *m, enum relay_side side)
 		life_breach(m, side);
 }
 
+/* Or never will: it was closed before, and the session ends as it began. */
+static int
+has_reported(const struct channel *c)
+{
+	return c->state != RELAY_START || c->fd == -1;
+}
+
 /* The session's own line comes before any other, also where it ends early. */
 void
 monitor_start(struct monitor *m)
@@ -137,8 +144,8 @@ static void
 start(struct monitor *m)
 {
 	if (m->started || m->breached ||
-	    m->channel[SIDE_CLIENT].state == RELAY_START ||
-	    m->channel[SIDE_SERVER].state == RELAY_START)
+	    !has_reported(&m->channel[SIDE_CLIENT]) ||
+	    !has_reported(&m->channel[SIDE_SERVER]))
 		return;
 	monitor_start(m);
 	resume(m, SIDE_SERVER);
@@ -170,12 +177,10 @@ commit(struct monitor *m)
 {
 	int had = audit_queued(m->audit) > 0;
 
+	audit_sync_each(m->audit, policy_get_sync(m->policy) == SYNC_ALWAYS);
 	if (!stage_commit(m) || !had)
 		return;
-	if (policy_get_sync(m->policy) == SYNC_ALWAYS)
-		audit_sync(m->audit);
-	else if (m->sync_since == 0 &&
-		 policy_get_sync(m->policy) == SYNC_INTERVAL)
+	if (m->sync_since == 0 && policy_get_sync(m->policy) == SYNC_INTERVAL)
 		m->sync_since = now_ns();
 }
 
@@ -184,7 +189,8 @@ sync_if_due(struct monitor *m, uint64_t now)
 {
 	if (m->sync_since == 0 || now < m->sync_since + 1000000000ull)
 		return;
-	audit_sync(m->audit);
+	if (audit_sync(m->audit) == -1)
+		warnf("%s", audit_error(m->audit));
 	m->sync_since = 0;
 }
 
@@ -222,7 +228,8 @@ last_lines(struct monitor *m)
 	event_session_end(m, life_status(m));
 	while (!stage_commit(m) && now_ns() < until)
 		poll(NULL, 0, 2);
-	audit_sync(m->audit);
+	if (audit_sync(m->audit) == -1)
+		warnf("%s", audit_error(m->audit));
 }
 
 /* The relays ended with their sockets; if not, they are made to. */

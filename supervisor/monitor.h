@@ -128,10 +128,11 @@ struct monitor {
 	uint64_t server_gone_since;
 	enum ending ending;
 	uint64_t ending_since;
+	int gave_up; /* something of the server outlives SIGKILL */
 	uint64_t client_done_since; /* its end of input was handled */
 	int breached;
 	char breach[160];
-	int quit;
+	uint64_t finished_since; /* only the relays are left */
 	uint64_t sync_since;
 };
 

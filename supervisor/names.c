@@ -14,36 +14,38 @@ struct launcher {
 	const char *skip;   /* words before the name: "run", "tool run" */
 	const char *values; /* options whose value is the next word */
 	const char *named;  /* options whose value is the name itself */
+	const char *code;   /* options whose value is a program, not a name */
 };
 
+#define CONTAINER                                                     \
+	" -e --env -v --volume --mount --name --network -w --workdir" \
+	" -u --user --env-file -p --publish --entrypoint --platform -h "
+
 /* Space before and after each word, so that one strstr finds it. */
+/* clang-format off */
 static const struct launcher launchers[] = {
     {"npx", PACKAGE, " exec ", " -c --call --cache --registry ",
-     " -p --package "},
-    {"bunx", PACKAGE, " ", " ", " -p --package "},
-    {"pnpx", PACKAGE, " ", " ", " --package "},
+     " -p --package ", " "},
+    {"bunx", PACKAGE, " ", " ", " -p --package ", " "},
+    {"pnpx", PACKAGE, " ", " ", " --package ", " "},
     {"uvx", PACKAGE, " ",
-     " -p --python --with --index --index-url --default-index ", " --from "},
-    {"uv", PACKAGE, " tool run ", " -p --python --with --directory --project ",
-     " --from "},
-    {"pipx", PACKAGE, " run ", " --python --pip-args ", " --spec "},
+     " -p --python --with --index --index-url --default-index ",
+     " --from ", " "},
+    {"uv", PACKAGE, " tool run ",
+     " -p --python --with --directory --project ", " --from ", " "},
+    {"pipx", PACKAGE, " run ", " --python --pip-args ", " --spec ", " "},
     {"node", SCRIPT, " ", " -r --require --import --loader -C --env-file ",
-     " "},
-    {"bun", SCRIPT, " run ", " -r --preload ", " "},
-    {"deno", SCRIPT, " run ", " -c --config ", " "},
-    {"python", SCRIPT, " ", " -W -X ", " -m "},
-    {"ruby", SCRIPT, " ", " -r -I ", " "},
-    {"sh", SCRIPT, " ", " -o ", " "},
-    {"bash", SCRIPT, " ", " -o ", " "},
-    {"docker", IMAGE, " run container ",
-     " -e --env -v --volume --mount --name --network -w --workdir -u "
-     "--user --env-file -p --publish --entrypoint --platform -h ",
-     " "},
-    {"podman", IMAGE, " run container ",
-     " -e --env -v --volume --mount --name --network -w --workdir -u "
-     "--user --env-file -p --publish --entrypoint --platform -h ",
-     " "},
+     " ", " -e --eval -p --print "},
+    {"bun", SCRIPT, " run ", " -r --preload ", " ", " -e --eval "},
+    {"deno", SCRIPT, " run ", " -c --config ", " ", " eval "},
+    {"python", SCRIPT, " ", " -W -X ", " -m ", " -c "},
+    {"ruby", SCRIPT, " ", " -r -I ", " ", " -e "},
+    {"sh", SCRIPT, " ", " -o ", " ", " -c "},
+    {"bash", SCRIPT, " ", " -o ", " ", " -c -lc "},
+    {"docker", IMAGE, " run container ", CONTAINER, " ", " "},
+    {"podman", IMAGE, " run container ", CONTAINER, " ", " "},
 };
+/* clang-format on */
 
 static const char *
 base(const char *path)
@@ -116,6 +118,8 @@ name_of_command(char *const *argv)
 				return finish(l, argv[i]);
 			continue;
 		}
+		if (among(l->code, argv[i]))
+			break;
 		equals = strchr(argv[i], '=');
 		option = xmemdupz(argv[i], equals != NULL
 					       ? (size_t)(equals - argv[i])

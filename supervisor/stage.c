@@ -86,6 +86,7 @@ deny_unaudited(struct monitor *m, struct staged *s)
 {
 	struct buf line = BUF_INIT;
 
+	m->count.allowed--;
 	m->count.denied++;
 	if (s->request == NULL)
 		return;
