@@ -142,9 +142,8 @@ forbid_new_privileges(struct hello *h)
 	return 0;
 }
 
-/* A ruleset that names all the kernel can forbid and allows none of it. */
-static int
-enter_landlock(int most, struct hello *h)
+int
+confine_landlock(int most, struct hello *h)
 {
 	int abi = dw_landlock_abi(), fd, r;
 	struct dw_landlock_ruleset all;
@@ -333,7 +332,7 @@ confine_relay(const struct confine_limits *limits, struct hello *h,
 		return failed(what, "dumpable");
 	if (forbid_new_privileges(h) != 0)
 		return failed(what, "no_new_privs");
-	if (enter_landlock(limits->landlock_abi, h) != 0)
+	if (confine_landlock(limits->landlock_abi, h) != 0)
 		return failed(what, "Landlock");
 	if (set_limits(h) != 0)
 		return failed(what, "resource limits");

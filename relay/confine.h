@@ -28,4 +28,12 @@ struct confine_limits {
 int confine_relay(const struct confine_limits *limits, struct hello *h,
 		  const char **what);
 
+/*
+ * The Landlock layer by itself, for the tests: behind the filter nothing
+ * could tell whether it is there.  A ruleset that names all that the ABI
+ * (most, or the kernel's if that is lower) can forbid, and allows none of
+ * it.  Needs no_new_privs.  0, also without Landlock; -1 with errno.
+ */
+int confine_landlock(int most, struct hello *h);
+
 #endif

@@ -26,6 +26,7 @@ ORDINARY = 65534
 
 
 def kernel_landlock():
+    """The ABI; landlock_create_ruleset(2) has one number everywhere."""
     libc = ctypes.CDLL(None, use_errno=True)
     return max(0, libc.syscall(444, None, 0, 1))
 
@@ -136,6 +137,19 @@ class Layers(unittest.TestCase):
                 status, said = run("brk", "--landlock-abi", str(abi), uid=uid)
                 self.assertEqual(status, 0, said)
                 self.check(said, used, True)
+
+    def test_landlock_by_itself(self):
+        """What it stops when the filter is not in front of it."""
+        for abi in range(kernel_landlock() + 1):
+            for name, since, error in (("openat", 1, errno.EACCES),
+                                       ("kill_parent", 6, errno.EPERM)):
+                with self.subTest(abi=abi, call=name):
+                    status, said = run(name, "--only-landlock",
+                                       "--landlock-abi", str(abi))
+                    want = "errno %d" % error if abi >= since else "ok"
+                    self.assertEqual(layers_of(said)[1], abi)
+                    self.assertEqual((status, said.split("\n")[1]),
+                                     (0, want))
 
     def test_without_namespaces(self):
         status, said = run("openat", "--no-namespaces")

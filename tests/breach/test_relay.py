@@ -497,6 +497,15 @@ class Confined(unittest.TestCase):
                     self.assertEqual(
                         len(relay.proc("mountinfo").splitlines()), 1)
 
+    @unittest.skipUnless(os.geteuid() == 0, "has to be root to be another")
+    def test_not_dumpable_by_its_own_doing(self):
+        """Without a change of credentials, which would do it as well."""
+        env = {"DOORWARD_TEST_NO_NAMESPACES": "1"}
+        with Relay("client", uid=ORDINARY, program=RELAY_TEST,
+                   env=env) as relay:
+            relay.hello()
+            self.assertEqual(os.stat("/proc/%d/environ" % relay.pid).st_uid, 0)
+
     @unittest.skipIf(os.geteuid() == 0, "root may look at everything")
     def test_not_dumpable(self):
         with Relay("client") as relay:

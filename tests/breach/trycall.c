@@ -8,8 +8,9 @@
  *	trycall [OPTION...] NAME	"layers HEX abi N", then "ok" or "errno
  *N"
  *
- * Options: --landlock-abi N, --no-namespaces, and --unconfined, which shows
- * that a call which is killed in there is not killed out here.
+ * Options: --landlock-abi N, --no-namespaces; --unconfined, which shows that
+ * a call which is killed in there is not killed out here; --only-landlock,
+ * which shows what that layer does when the filter is not in front of it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -354,11 +355,36 @@ try(const struct call *c, pid_t parent)
 	_exit(0);
 }
 
+static void
+confine_wholly(const struct confine_limits *limits)
+{
+	const char *what = "";
+	struct hello h;
+
+	if (confine_relay(limits, &h, &what) != 0) {
+		fprintf(stderr, "%s: %s\n", what, strerror(errno));
+		_exit(3);
+	}
+	say("layers %x abi %u\n", h.layers, (unsigned)h.landlock_abi);
+}
+
+static void
+landlock_alone(int abi)
+{
+	struct hello h = {0, 0, 0};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+	    confine_landlock(abi, &h) != 0)
+		_exit(3);
+	say("layers %x abi %u\n", h.layers, (unsigned)h.landlock_abi);
+}
+
 static int
 usage(void)
 {
 	fprintf(stderr, "usage: trycall --list | [--landlock-abi N] "
-			"[--no-namespaces] [--unconfined] NAME\n");
+			"[--no-namespaces] [--unconfined] "
+			"[--only-landlock] NAME\n");
 	return 2;
 }
 
@@ -367,16 +393,16 @@ main(int argc, char **argv)
 {
 	struct confine_limits limits = {CONFINE_ANY_ABI, 0};
 	const struct call *c = NULL;
-	const char *what = "";
 	pid_t parent = getppid();
-	struct hello h;
-	int confined = 1, i;
+	int confined = 1, only_landlock = 0, i;
 
 	for (i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--list") == 0)
 			return list();
 		if (strcmp(argv[i], "--unconfined") == 0)
 			confined = 0;
+		else if (strcmp(argv[i], "--only-landlock") == 0)
+			only_landlock = 1;
 		else if (strcmp(argv[i], "--no-namespaces") == 0)
 			limits.no_namespaces = 1;
 		else if (strcmp(argv[i], "--landlock-abi") == 0 && i + 1 < argc)
@@ -387,12 +413,9 @@ main(int argc, char **argv)
 	if (c == NULL)
 		return usage();
 	free(malloc(1));
-	if (confined) {
-		if (confine_relay(&limits, &h, &what) != 0) {
-			fprintf(stderr, "%s: %s\n", what, strerror(errno));
-			return 3;
-		}
-		say("layers %x abi %u\n", h.layers, (unsigned)h.landlock_abi);
-	}
+	if (only_landlock)
+		landlock_alone(limits.landlock_abi);
+	else if (confined)
+		confine_wholly(&limits);
 	try(c, parent);
 }
