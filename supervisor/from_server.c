@@ -80,9 +80,9 @@ refuse_server(struct monitor *m, const struct scalar *id, int code,
 {
 	struct buf line = BUF_INIT;
 
-	/* A server that does not read gets no more of these: memory is bounded.
-	 */
-	if (out_pending(&m->to_server) > DW_OUT_HIGH)
+	/* A server that does not read gets no more of these, and they alone
+	 * never stop the client's side. */
+	if (out_pending(&m->to_server) > DW_OUT_HIGH / 2)
 		return;
 	answer_error(&line, id, code, text);
 	out_put(&m->to_server, buf_head(&line), buf_used(&line));
