@@ -421,7 +421,7 @@ int
 cmd_run(int argc, char **argv)
 {
 	static struct monitor m; /* large, and there is one */
-	struct options o = {.policy_count = 0};
+	static struct options o; /* the monitor goes on using them */
 	struct inherited in;
 	struct paths p;
 	char *err = NULL;

@@ -111,7 +111,7 @@ main(int argc, char **argv)
 	    strcmp(argv[1], "help") == 0)
 		return finish(usage(stdout));
 	if (strcmp(argv[1], "--version") == 0)
-		return start(find("version"), 1, argv + 1);
+		return finish(cmd_version(1, argv + 1));
 	if (sodium_init() == -1) {
 		fprintf(stderr, "doorward: no source of randomness\n");
 		return EXIT_FINDING;
