@@ -413,15 +413,14 @@ class Promises(Audited):
                 w = self.session()
                 w.round_trip(1)
                 os.rename(w.audit_path, w.audit_path + ".1")
-                other = os.path.join(w.dir, "other")
+                other = os.path.join(w.state, "other")     # where the monitor may write
                 if kind == "directory":
                     os.mkdir(w.audit_path)
                 elif kind == "fifo":
                     os.mkfifo(w.audit_path)
                 else:
                     if kind == "link":
-                        with open(other, "w"):
-                            pass
+                        os.close(os.open(other, os.O_CREAT, 0o600))
                     os.symlink(other, w.audit_path)
                 self.denied_for_the_audit(w, 2)
                 self.passes(w, "list")
