@@ -240,6 +240,7 @@ printed(const struct tree_token *t)
 /*
  * A line of the most bytes allowed prints to no more than these.  A tree can
  * hold what would print to six times as much, and no line can have said it.
+ * The sum is one over for the root's last member, which has no comma.
  */
 static int
 fits_a_line(const char *p, size_t n)
@@ -253,7 +254,7 @@ fits_a_line(const char *p, size_t n)
 	tree_reader_init(&r, p, n);
 	while (tree_next(&r, &t) == TREE_OK)
 		sum += printed(&t);
-	return sum <= DW_MESSAGE_MAX;
+	return sum <= DW_MESSAGE_MAX + 1u;
 }
 
 int
