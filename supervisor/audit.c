@@ -24,8 +24,9 @@
 #define LOCK_NAME "audit.lock"
 #define KEY_NAME "audit.key"
 #define LINE_HEAD "{\"v\":1,\"seq\":"
-#define TAIL_STEP (64u * 1024)
-#define TAIL_MAX (16u * 1024 * 1024)
+#define SEQ_DIGITS 19 /* of any number that fits */
+#define TAIL_STEP (64 * 1024)
+#define TAIL_MAX (64 * 1024 * 1024)
 #define KEEP (256u * 1024)
 
 /* Which file a descriptor is: it cannot change while it is open. */
@@ -85,7 +86,10 @@ make_key(struct audit *a)
 	char tmp[64];
 	int fd, ok;
 
-	snprintf(tmp, sizeof(tmp), KEY_NAME ".%ld", (long)getpid());
+	/* Not by pid: two containers may have the same, and one directory. */
+	snprintf(tmp, sizeof(tmp), KEY_NAME ".%08x%08x",
+		 (unsigned)randombytes_random(),
+		 (unsigned)randombytes_random());
 	fd = openat(a->dirfd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
 		    0600);
 	if (fd == -1)
@@ -261,6 +265,16 @@ still_there(const struct audit *a, const struct file_id *id, const char *name,
 }
 
 static int
+check_private(struct audit *a, const struct stat *st)
+{
+	if (S_ISREG(st->st_mode) && st->st_uid == geteuid() &&
+	    st->st_nlink == 1 && (st->st_mode & 077) == 0)
+		return 0;
+	set_error(a, "audit file is not a private regular file of ours", 0);
+	return -1;
+}
+
+static int
 open_own(struct audit *a, const char *name, int flags, struct file_id *id)
 {
 	struct stat st;
@@ -276,11 +290,7 @@ open_own(struct audit *a, const char *name, int flags, struct file_id *id)
 		set_error(a, name, errno);
 		return -1;
 	}
-	if (fstat(fd, &st) == -1 || !S_ISREG(st.st_mode) ||
-	    st.st_uid != geteuid() || st.st_nlink != 1 ||
-	    (st.st_mode & 077) != 0) {
-		set_error(a, "audit file is not a private regular file of ours",
-			  0);
+	if (fstat(fd, &st) == -1 || check_private(a, &st) == -1) {
 		close(fd);
 		return -1;
 	}
@@ -328,72 +338,89 @@ unlock(struct audit *a)
 		close_fd(&a->lockfd);
 }
 
-/* Last whole line of ours in n bytes that end at a newline; 0 if none. */
+/*
+ * The number of the line from start to end (just after its newline), or 0 if
+ * it is not a whole line of ours.
+ */
 static uint64_t
-last_seq(const char *p, size_t n)
+line_seq(const struct audit *a, off_t start, off_t end)
 {
 	const size_t head = strlen(LINE_HEAD);
-	uint64_t seq;
-	size_t start, i;
+	char p[sizeof(LINE_HEAD) + SEQ_DIGITS], last[2];
+	uint64_t seq = 0;
+	size_t i;
 
-	while (n > 0) {
-		for (start = n - 1; start > 0 && p[start - 1] != '\n'; start--)
-			;
-		if (n - start > head &&
-		    memcmp(p + start, LINE_HEAD, head) == 0) {
-			seq = 0;
-			for (i = start + head;
-			     i < n && p[i] >= '0' && p[i] <= '9' &&
-			     seq < UINT64_MAX / 16;
-			     i++)
-				seq = seq * 10 + (uint64_t)(p[i] - '0');
-			return seq;
-		}
-		n = start;
-	}
-	return 0;
+	if (end - start <= (off_t)sizeof(p) ||
+	    pread(a->logfd, p, sizeof(p), start) != (ssize_t)sizeof(p) ||
+	    pread(a->logfd, last, 2, end - 2) != 2 ||
+	    memcmp(p, LINE_HEAD, head) != 0 || last[0] != '}')
+		return 0;
+	for (i = head; i < sizeof(p) && p[i] >= '0' && p[i] <= '9'; i++)
+		seq = seq * 10 + (uint64_t)(p[i] - '0');
+	return i < sizeof(p) && p[i] == ',' ? seq : 0;
 }
 
 /*
- * Finds the last sequence number of a file that others have written to.
- * *torn is set if it does not end with a newline: somebody died in a write.
+ * Looks through n bytes that stand at pos, from their end, for newlines; *end
+ * is the one found last, and so the end of the line before it.
+ */
+static uint64_t
+last_seq(const struct audit *a, const char *p, size_t n, off_t pos, off_t *end)
+{
+	uint64_t seq = 0;
+	off_t start;
+
+	while (n > 0 && seq == 0) {
+		if (p[--n] != '\n')
+			continue;
+		start = pos + (off_t)n + 1;
+		if (*end != 0)
+			seq = line_seq(a, start, *end);
+		*end = start;
+	}
+	return seq;
+}
+
+/*
+ * Finds the last sequence number of a file that others have written to: of
+ * the last line that is whole and ours, whatever was left after it.  *torn is
+ * set if the file does not end with a newline: somebody died in a write.
  */
 static int
 read_tail(struct audit *a, off_t size, int *torn)
 {
-	size_t want = TAIL_STEP, n, cut;
-	char *p = NULL;
-	ssize_t got;
+	off_t pos = size, end = 0;
+	size_t n;
+	char *p = xreallocarray(NULL, TAIL_STEP, 1);
+	int whole = size == 0; /* all of it was read */
 
 	*torn = 0;
 	a->seq = 0;
-	while (size > 0 && a->seq == 0) {
-		n = (off_t)want < size ? want : (size_t)size;
-		p = xreallocarray(p, n, 1);
-		got = pread(a->logfd, p, n, size - (off_t)n);
-		if (got != (ssize_t)n) {
-			set_error(a, "cannot read the audit's last line",
-				  got == -1 ? errno : 0);
-			free(p);
-			return -1;
-		}
-		*torn = p[n - 1] != '\n';
-		for (cut = n; cut > 0 && p[cut - 1] != '\n'; cut--)
-			;
-		a->seq = last_seq(p, cut);
-		if ((off_t)n == size || want >= TAIL_MAX)
+	while (pos > 0 && a->seq == 0 && size - pos < TAIL_MAX) {
+		n = pos < TAIL_STEP ? (size_t)pos : TAIL_STEP;
+		pos -= (off_t)n;
+		if (pread(a->logfd, p, n, pos) != (ssize_t)n)
 			break;
-		want *= 4;
+		if (pos + (off_t)n == size)
+			*torn = p[n - 1] != '\n';
+		a->seq = last_seq(a, p, n, pos, &end);
+		whole = pos == 0;
 	}
 	free(p);
-	return 0;
+	if (whole && a->seq == 0 && end != 0)
+		a->seq = line_seq(a, 0, end);
+	a->end = whole || a->seq != 0 ? size : -1;
+	if (a->end == size)
+		return 0;
+	set_error(a, "cannot find the audit's last line", 0);
+	return -1;
 }
 
 static int
 open_log(struct audit *a, struct stat *st)
 {
 	if (a->logfd != -1 && still_there(a, &a->log_id, LOG_NAME, st))
-		return 0;
+		return check_private(a, st);
 	close_fd(&a->logfd);
 	a->logfd = open_own(a, LOG_NAME, O_RDWR | O_APPEND, &a->log_id);
 	if (a->logfd == -1)
@@ -405,7 +432,10 @@ open_log(struct audit *a, struct stat *st)
 	return -1;
 }
 
-/* All or nothing: a line cut short by a full disk is taken back. */
+/*
+ * All or nothing: what a full disk cut short is taken back, and what has to
+ * be on the disk and could not be put there.
+ */
 static int
 append(struct audit *a, const char *p, size_t n, off_t size)
 {
@@ -423,7 +453,9 @@ append(struct audit *a, const char *p, size_t n, off_t size)
 		}
 		done += (size_t)w;
 	}
-	if (done == n)
+	if (done == n && a->sync_each && fdatasync(a->logfd) == -1)
+		err = errno;
+	if (err == 0)
 		return 0;
 	set_error(a, LOG_NAME, err);
 	if (done > 0 && ftruncate(a->logfd, size) == -1)
@@ -457,7 +489,7 @@ write_queue(struct audit *a)
 	if (r == 0) {
 		a->seq = seq;
 		a->end = st.st_size + (off_t)buf_used(&out);
-		a->dirty = 1;
+		a->dirty = !a->sync_each;
 	}
 	free(out.data);
 	return r;
@@ -474,8 +506,7 @@ audit_commit(struct audit *a)
 	if (st == AUDIT_BUSY)
 		return st;
 	if (st == AUDIT_OK) {
-		if (write_queue(a) == -1 ||
-		    (a->sync_each && audit_sync(a) == -1))
+		if (write_queue(a) == -1)
 			st = AUDIT_FAILED;
 		unlock(a);
 	}

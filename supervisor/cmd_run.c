@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -357,11 +358,21 @@ open_audit(struct monitor *m, const struct options *o, const struct paths *p)
 	audit_identity(m->audit, m->session, m->server_name, NULL, o->agent);
 }
 
+static long
+processors(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set)
+							    : 1;
+}
+
 static void
 prepare(struct monitor *m, const struct options *o)
 {
 	m->mode_override = o->mode;
 	m->command = o->command;
+	m->processors = processors();
 	m->signal_fd = m->reload_fd = m->children_fd = m->session_fd = -1;
 	m->at_server = requests_new();
 	m->at_client = requests_new();

@@ -13,6 +13,20 @@
 #include "jsonw.h"
 
 static void
+put_unit(struct buf *b, unsigned v)
+{
+	static const char hex[] = "0123456789abcdef";
+	const char s[6] = {'\\',
+			   'u',
+			   hex[v >> 12 & 15],
+			   hex[v >> 8 & 15],
+			   hex[v >> 4 & 15],
+			   hex[v & 15]};
+
+	buf_put(b, s, sizeof(s));
+}
+
+static void
 escape_one(struct buf *b, uint32_t cp)
 {
 	static const char shorts[] = "\"\"\\\\\bb\ff\nn\rr\tt";
@@ -26,12 +40,11 @@ escape_one(struct buf *b, uint32_t cp)
 		}
 	}
 	if (cp >= 0x10000) {
-		buf_printf(b, "\\u%04x\\u%04x",
-			   (unsigned)(0xd800 + ((cp - 0x10000) >> 10)),
-			   (unsigned)(0xdc00 + ((cp - 0x10000) & 0x3ff)));
+		put_unit(b, (unsigned)(0xd800 + ((cp - 0x10000) >> 10)));
+		put_unit(b, (unsigned)(0xdc00 + ((cp - 0x10000) & 0x3ff)));
 		return;
 	}
-	buf_printf(b, "\\u%04x", (unsigned)cp);
+	put_unit(b, (unsigned)cp);
 }
 
 static int

@@ -88,6 +88,7 @@ struct monitor {
 	struct policy *policy;
 	const char *const *policy_files;
 	size_t policy_file_count;
+	long processors;   /* that this process may run on */
 	int mode_override; /* enum policy_mode, or -1 */
 	struct audit *audit;
 	const char *server_name;
