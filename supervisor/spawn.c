@@ -19,6 +19,8 @@
 
 #include "spawn.h"
 
+#define SERVER_PIPE_BYTES (256 * 1024)
+
 static void
 fill_standard_fds(void)
 {
@@ -130,6 +132,8 @@ spawn_server(struct server *s, char *const *argv, const struct inherited *in)
 	if (pipe2(rd, O_CLOEXEC) == -1 || pipe2(wr, O_CLOEXEC) == -1 ||
 	    pipe2(report, O_CLOEXEC) == -1)
 		fatal("cannot make pipes for the server");
+	/* Fewer wake-ups for a large result; no matter where it is refused. */
+	(void)fcntl(wr[1], F_SETPIPE_SZ, SERVER_PIPE_BYTES);
 	s->pid = fork();
 	if (s->pid == -1)
 		fatal("cannot fork for the server");
