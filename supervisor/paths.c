@@ -2,6 +2,7 @@
  * Default places and the making of private directories.  Runs in the monitor
  * before it is confined, and in the commands, as the user.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
@@ -38,13 +39,19 @@ is_private_dir(const char *path)
 static char *
 absolute(const char *path)
 {
-	char *cwd, *out;
+	char *cwd = NULL, *out;
+	size_t n;
 
-	if (path[0] == '/')
-		return xstrdup(path);
-	cwd = getcwd(NULL, 0);
-	out = xasprintf("%s/%s", cwd != NULL ? cwd : "", path);
+	if (path[0] != '/')
+		cwd = getcwd(NULL, 0);
+	out =
+	    path[0] == '/'
+		? xstrdup(path)
+		: xasprintf("%s/%s", cwd != NULL ? cwd : "/nonexistent", path);
 	free(cwd);
+	/* A slash at the end would look through a link. */
+	for (n = strlen(out); n > 1 && out[n - 1] == '/'; n--)
+		out[n - 1] = '\0';
 	return out;
 }
 
@@ -94,22 +101,57 @@ make_dirs(const char *path)
 	return r;
 }
 
+/*
+ * 1 if a directory is empty or has a key of ours.  Any other one was made for
+ * something else, and closing it would take it from those who use it.
+ */
 static int
-make_private(const char *path, char **err)
+is_ours_to_close(const char *path)
+{
+	char *key = xasprintf("%s/audit.key", path);
+	int ours = access(key, F_OK) == 0;
+	struct dirent *e;
+	DIR *d;
+
+	free(key);
+	if (ours)
+		return 1;
+	d = opendir(path);
+	if (d == NULL)
+		return 0;
+	do {
+		e = readdir(d);
+	} while (e != NULL &&
+		 (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0));
+	closedir(d);
+	return e == NULL;
+}
+
+/* foreign: the person named it, and may have meant another one. */
+static int
+make_private(const char *path, int foreign, char **err)
 {
 	struct stat st;
 
-	if (make_dirs(path) == -1 || stat(path, &st) == -1) {
+	if (make_dirs(path) == -1 || lstat(path, &st) == -1) {
 		*err = xasprintf("cannot make %s: %s", path, strerror(errno));
 		return -1;
 	}
 	if (!S_ISDIR(st.st_mode)) {
-		*err = xasprintf("%s is not a directory", path);
+		*err = xasprintf("%s is %s", path,
+				 S_ISLNK(st.st_mode) ? "a symbolic link"
+						     : "not a directory");
 		return -1;
 	}
 	if (st.st_uid != geteuid()) {
 		*err = xasprintf("%s belongs to uid %u, not to you (%u)", path,
 				 (unsigned)st.st_uid, (unsigned)geteuid());
+		return -1;
+	}
+	if ((st.st_mode & 077) != 0 && foreign && !is_ours_to_close(path)) {
+		*err = xasprintf("%s is open to others and holds other files: "
+				 "name a directory of its own",
+				 path);
 		return -1;
 	}
 	if ((st.st_mode & 077) != 0 && chmod(path, 0700) == -1) {
@@ -126,9 +168,13 @@ paths_init(struct paths *p, const char *state, char **err)
 {
 	*err = NULL;
 	paths_guess(p, state);
-	if (make_private(p->state, err) == -1)
+	if (state != NULL && state[0] == '\0') {
+		*err = xstrdup("the state directory has no name");
 		return -1;
-	return make_private(p->run, err);
+	}
+	if (make_private(p->state, state != NULL, err) == -1)
+		return -1;
+	return make_private(p->run, 0, err);
 }
 
 void
