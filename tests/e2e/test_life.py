@@ -269,8 +269,24 @@ class Signals(dw.TestCase):
                 self.assertEqual(w.wait(), -signal.SIGKILL)
                 self.assertEqual(dw.gone(mine, 2), [])
 
+    def test_signal_to_the_group_at_start(self):
+        """At no moment of the start is Ctrl-C taken for a broken relay, and
+        nothing is left behind."""
+        for step in range(80):
+            ms = step * 0.15 * dw.SLOW
+            with self.subTest(ms):
+                w = self.session(preexec=os.setsid, server=False)
+                time.sleep(ms / 1000)
+                family = dw.descendants(w.pid)
+                w.expect_orphans = True     # if it died before it could know better
+                os.killpg(w.pid, signal.SIGINT)
+                self.assertIn(w.wait(), (128 + signal.SIGINT, -signal.SIGINT))
+                self.assertEqual(dw.gone(family, 1), [])
+                self.assertNotIn("breach", w.stderr_text())
+
     def test_relays_ignore_what_is_for_doorward(self):
         w = self.session()
+        w.round_trip(0)
         p = w.processes()
         for side in ("client", "server"):
             for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
