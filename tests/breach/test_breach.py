@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import dw
 import frames as f
-from arena import OPEN, OPEN_BYTES, OPEN_LINES, Arena, breach, fine, judged, open_answered
+from arena import OPEN, OPEN_BYTES, OPEN_LINES, Arena, breach, fine, open_answered
 
 # ---- what design.md section 3 and frames.h allow, and nothing else ----
 

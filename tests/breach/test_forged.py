@@ -17,8 +17,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import dw
 import frames as f
-from arena import (OPEN, OPEN_BYTES, OPEN_LINES, POLICY, Arena, environment, fine, judged,
-                   testing)
+from arena import OPEN_LINES, POLICY, Arena, environment, judged, testing
 
 
 class Evil(dw.Wrapped):
@@ -173,7 +172,7 @@ class FallenClient(dw.TestCase):
 
     def test_forged_answers_reach_no_closed_question(self):
         w = self.evil()
-        w.forge({"jsonrpc": "2.0", "id": 1, "result": {}}, {"jsonrpc": "2.0", "id": None or "a",
+        w.forge({"jsonrpc": "2.0", "id": 1, "result": {}}, {"jsonrpc": "2.0", "id": "a",
                                                             "error": {}}, ping(2))
         w.forwarded(ping(2))
 
@@ -304,8 +303,6 @@ class FallenClient(dw.TestCase):
         """A client that does not read stops its relay, not the memory."""
         w = self.evil()
         w.client_out.paused = True
-        first = w.next(200000) - 200000
-        del first
         data = b"".join(f.message(i + 1, tool_call(i, "delete_x")) for i in range(60000))
         w.give("W", 0, data)
         w.pump_for(2)
@@ -336,6 +333,8 @@ class FallenServer(dw.TestCase):
         w.forwarded(tool_call("a"))
         w.forge_said(f.KIND_RESULT, b"answer", "a")
         self.assertEqual(w.client_line(), b"answer")
+        w.results = getattr(w, "results", 0) + 1
+        w.events("result", w.results, id="a")
 
     def test_answers_to_what_is_not_open(self):
         w = self.session()
@@ -362,8 +361,6 @@ class FallenServer(dw.TestCase):
             w.forge_said(f.KIND_RESULT, b"forged", 1)
             w.say(f.refuse(w.next(), "not_json", 1))
             w.pump_for(0.2)
-            self.assertEqual((w.client_out.total, w.server_in.total),
-                             (w.client_out.total, w.server_in.total))
             self.assertEqual(list(w.client_out.lines), [])
             self.assertEqual(list(w.server_in.lines), [])
         self.assertEqual(w.recv_server()["id"], 1)
@@ -378,13 +375,14 @@ class FallenServer(dw.TestCase):
         w = self.session()
         self.both_ways(w)
         with AuditLock(w):
-            w.send_client(tool_call(1, "delete_x"))
-            w.send_client(tool_call(2))
+            # One write, so that both are read before the wait begins.
+            w.send_client(dw.as_line(tool_call(1, "delete_x")) + dw.as_line(tool_call(2)))
             w.pump_for(0.2)
             w.say(b"\0" * 16)
             w.pump_for(0.1)
         self.assertEqual(w.wait(), 70)
         got = {m["id"]: m for m in map(json.loads, w.client_out.lines)}
+        self.assertEqual(set(got), {1, 2}, w.report())
         self.assertDenied(got[1], 1)
         self.assertError(got[2], 2, 1003)
         self.assertEqual(list(w.server_in.lines), [])
@@ -406,9 +404,8 @@ class FallenServer(dw.TestCase):
         w.forge_said(f.KIND_REQUEST, b"forged", 1, b"sampling/createMessage")
         self.assertError(w.recv_server(), 1, 1001)
         self.both_ways(w)
-        self.assertEqual(w.events("verdict", from_=None) if False else
-                         [x["verdict"] for x in w.audit() if x["event"] == "verdict" and
-                          x["method"] == "sampling/createMessage"], ["deny"])
+        verdict = w.event("verdict", method="sampling/createMessage")
+        self.assertEqual(verdict["verdict"], "deny")
 
     def test_judged_requests_in_one_batch(self):
         """Each waits for its line, none for the next event."""
@@ -509,11 +506,9 @@ class FallenServer(dw.TestCase):
         """A flood that the client does not take: SIGTERM ends the session."""
         w = self.session()
         w.client_out.paused = True
-        line = f.said(1, f.KIND_NOTIFICATION, b"x" * f.PART, None, b"notifications/x")
         w.next(64)
         w.give("W", 0, b"".join(f.said(2 + i, f.KIND_NOTIFICATION, b"x" * f.PART, None,
                                        b"notifications/x") for i in range(64)))
-        del line
         w.pump_for(0.5)
         began = time.monotonic()
         os.kill(w.pid, signal.SIGTERM)
@@ -670,7 +665,7 @@ class Mutated(dw.TestCase):
                 orders = f.write(data[:first]) + f.order("P", 5) + f.write(data[first:])
             cases.append((n, {"side": side, "name": "%s, seed %d, %d: %s" % (
                 side, seed, n, data.hex()[:20000]), "orders": orders + f.order("C"),
-                "lines": b"".join(OPEN_LINES) if side == "server" else b"", "stdin": "open"}))
+                "lines": b"".join(OPEN_LINES) if side == "server" else b""}))
         ends = {0: 0, 70: 0}
         for _, out in Arena(self, workers=3).play_all(cases):
             self.assertIn(out.status, ends, out)
