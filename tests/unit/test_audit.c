@@ -132,6 +132,7 @@ at_once(void **state)
 			if (status != AUDIT_OK)
 				_exit(1);
 		}
+		audit_close(a);
 		_exit(0);
 	}
 	for (i = 0; i < 4; i++) {
@@ -437,6 +438,7 @@ key_at_once(void **state)
 			if (audit_digest(a, "x", 1, x) != 0 ||
 			    write(out[1], x, sizeof(x)) != sizeof(x))
 				_exit(1);
+			audit_close(a);
 			_exit(0);
 		}
 		close(go[0]);

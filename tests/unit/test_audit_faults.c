@@ -373,8 +373,10 @@ file_size_limit(void **state)
 	int status;
 
 	assert_int_equal(put_line(a), AUDIT_OK);
-	if (fork() == 0)
+	if (fork() == 0) {
+		audit_close(a);
 		_exit(with_limits(p));
+	}
 	assert_true(wait(&status) > 0);
 	assert_int_equal(status, 0);
 	assert_int_equal(check_log(p->log, 1, 0), 2);

@@ -30,7 +30,8 @@ decode(struct message *m, const struct buf *b)
 	int r;
 
 	assert_non_null(copy);
-	memcpy(copy, buf_head(b), buf_used(b));
+	if (buf_used(b) > 0)
+		memcpy(copy, buf_head(b), buf_used(b));
 	r = message_decode(m, copy, buf_used(b));
 	free(copy);
 	return r;
