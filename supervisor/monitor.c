@@ -51,15 +51,17 @@ monitor_observes(const struct monitor *m)
 static int
 may_read(const struct monitor *m, const struct channel *c)
 {
+	size_t waiting;
+
 	if (c->fd == -1 || channel_waits(m, c))
 		return 0;
 	if (c->state == RELAY_START)
 		return 1;
-	if (out_pending(&m->to_client) + buf_used(&m->late) >= DW_OUT_HIGH)
-		return 0;
+	waiting = out_pending(&m->to_client) + buf_used(&m->late);
 	if (c->side == SIDE_SERVER)
-		return 1;
-	return m->commit_since == 0 && out_pending(&m->to_server) < DW_OUT_HIGH;
+		return waiting < DW_OUT_HIGH;
+	return waiting < DW_ANSWERS_HIGH && m->commit_since == 0 &&
+	       out_pending(&m->to_server) < DW_OUT_HIGH;
 }
 
 static void

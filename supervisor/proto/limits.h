@@ -36,4 +36,11 @@
  */
 #define DW_OUT_HIGH (512u * 1024)
 
+/*
+ * The client is read on while the server's answers wait for it, since it may
+ * well write all its calls before it reads; but not for ever, since Doorward
+ * answers, too.
+ */
+#define DW_ANSWERS_HIGH (4u * 1024 * 1024)
+
 #endif
