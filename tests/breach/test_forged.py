@@ -407,6 +407,19 @@ class FallenServer(dw.TestCase):
         verdict = w.event("verdict", method="sampling/createMessage")
         self.assertEqual(verdict["verdict"], "deny")
 
+    def test_no_audit_no_request_of_the_server(self):
+        w = self.session()
+        self.both_ways(w)
+        os.rename(w.audit_path, w.audit_path + ".away")
+        os.mkdir(w.audit_path)
+        w.forge_said(f.KIND_REQUEST, b"forged", 1, b"roots/list")
+        self.assertError(w.recv_server(), 1, 1003)
+        w.forge_said(f.KIND_REQUEST, b"no rule names it", 2, b"ping")
+        self.assertEqual(w.client_line(), b"no rule names it")
+        os.rmdir(w.audit_path)
+        w.forge_said(f.KIND_REQUEST, b"with its line", 1, b"roots/list")
+        self.assertEqual(w.client_line(), b"with its line")
+
     def test_judged_requests_in_one_batch(self):
         """Each waits for its line, none for the next event."""
         w = self.session()
