@@ -178,14 +178,18 @@ torn_twice(void **state)
 {
 	struct place *p = *state;
 	struct audit *a = audit_new(p->dir);
-	static const char *const pieces[] = {"{\"v\":1,\"seq\":1\n",
-					     "{\"v\":1,\"seq\":9,\"time\":\n",
-					     "{\"v\":1,\"seq\":99}\n",
-					     "{\"v\":1,\"seq\":\n",
-					     "{\"v\":1,\n",
-					     "{\"v\":1,\"seq\":,}\n",
-					     "\n",
-					     "{\n"};
+	static const char *const pieces[] = {
+	    "{\"v\":1,\"seq\":1\n",
+	    "{\"v\":1,\"seq\":9,\"time\":\n",
+	    "{\"v\":1,\"seq\":99}\n",
+	    "{\"v\":1,\"seq\":99.5,\"time\":\"0000-00-00T00:00:00.000Z\"}\n",
+	    "{\"v\":1,\"seq\":99,\"time\":\"0000-00-00T00:00:00.000Z\","
+	    "\"mono\n",
+	    "{\"v\":1,\"seq\":\n",
+	    "{\"v\":1,\n",
+	    "{\"v\":1,\"seq\":,}\n",
+	    "\n",
+	    "{\n"};
 	size_t i;
 
 	assert_int_equal(put_line(a), AUDIT_OK);
