@@ -1,5 +1,6 @@
 """The live processes as the kernel sees them: the sandboxes are on, and each
-descriptor is where the map says and nowhere else."""
+descriptor is where the map says and nowhere else.  The processes are not
+dumpable, so that it takes root to look at some of this."""
 import os
 import pwd
 import stat
@@ -42,6 +43,7 @@ class Proc(dw.TestCase):
         for side in ("client", "server"):
             self.assertEqual(dw.status(w.processes()[side].pid)["CapBnd"], NO_CAPS)
 
+    @dw.need_root
     def test_family(self):
         """Monitor is the direct parent of both relays and of the server; the
         relays run their own program, in sessions of their own."""
@@ -56,6 +58,7 @@ class Proc(dw.TestCase):
             self.assertEqual(w.proc.pid, w.pid)
         self.each(check)
 
+    @dw.need_root
     def test_descriptors_of_the_relays(self):
         """0 the stream, 1 and 2 /dev/null, 3 the monitor; nothing else."""
         def check(w, p, user):
@@ -84,6 +87,7 @@ class Proc(dw.TestCase):
                     out.append((p.pid, mode != os.O_WRONLY, mode != os.O_RDONLY))
         return sorted(out)
 
+    @dw.need_root
     def test_who_holds_the_streams(self):
         """Read ends: relays only.  Write ends: the monitor only."""
         for user in dw.users():
@@ -103,6 +107,7 @@ class Proc(dw.TestCase):
                 into = set(self.holders(w, to_server))
                 self.assertEqual(into, {(w.pid, False, True), (w.server_pid, True, False)})
 
+    @dw.need_root
     def test_files_of_the_state_are_the_monitors(self):
         w = self.session()
         w.round_trip(1)
@@ -111,6 +116,7 @@ class Proc(dw.TestCase):
                 self.assertFalse(name.startswith(w.dir) and p.pid != w.server_pid, (p, name))
                 self.assertFalse(name.startswith(w.state), (p, name))
 
+    @dw.need_root
     def test_every_open_is_close_on_exec(self):
         w = self.session()
         w.round_trip(1)
@@ -118,6 +124,7 @@ class Proc(dw.TestCase):
             if fd > 2:
                 self.assertTrue(dw.fd_flags(w.pid, fd) & os.O_CLOEXEC, (fd, dw.descriptors(w.pid)[fd]))
 
+    @dw.need_root
     def test_nothing_of_the_caller_leaks_to_the_relays(self):
         """Descriptors, and environment with its secrets."""
         r, other = os.pipe()
@@ -151,6 +158,7 @@ class Proc(dw.TestCase):
             if not dw.SAN:
                 self.assertNotEqual(limits["Max address space"][1], "unlimited")
 
+    @dw.need_root
     def test_namespaces_where_there_are_any(self):
         """What session_start says about the relays is so."""
         w = self.session()
@@ -169,6 +177,7 @@ class Proc(dw.TestCase):
         w.round_trip(1)
         self.assertEqual(stat.S_IMODE(os.stat(w.state).st_mode), 0o700)
 
+    @dw.need_root
     def test_memory_when_idle(self):
         """At most 8 MiB together, of what is theirs alone (PSS)."""
         if dw.SAN:

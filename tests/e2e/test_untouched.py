@@ -121,12 +121,12 @@ class Untouched(dw.TestCase):
         for stderr in ("file", "pipe", "socket"):
             for user in dw.users():
                 with self.subTest(stderr=stderr, user=user):
-                    w = self.session(user=user, stderr=stderr)
+                    w = self.session(user=user, stderr=stderr, keep_ends=True)
                     self.assertEqual(w.server_fds, [0, 1, 2])
                     fds = dw.descriptors(w.server_pid)
                     self.assertTrue(fds[0].startswith("pipe:") and fds[1].startswith("pipe:"))
                     self.assertNotEqual(fds[0], fds[1])
-                    self.assertEqual(fds[2], dw.descriptors(w.pid)[2])
+                    self.assertEqual(fds[2], dw.descriptors(os.getpid())[w.kept[2]])
                     w.order("stderr 5")
                     w.pump(lambda: "wwwww" in w.stderr_text(), what="the server's stderr")
 
