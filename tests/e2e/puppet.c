@@ -216,7 +216,7 @@ act_when_drained(void)
 		_exit(me.action_arg);
 	if (me.action == 'r') {
 		signal(me.action_arg, SIG_DFL);
-		raise(me.action_arg);
+		kill(getpid(), me.action_arg);
 		pause();
 	}
 	close(STDOUT_FILENO);
