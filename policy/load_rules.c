@@ -58,24 +58,35 @@ is_guard(const struct load *l)
 	return l->p->files[l->file].format == FORMAT_GUARD;
 }
 
-/* An id is shown to the model and in the terminal, on one line. */
+/* What is shown to the model and in the terminal stands on one line. */
 static int
-read_id(struct load *l, const struct node *key)
+want_visible(struct load *l, const struct node *n, const char *what)
 {
-	const struct node *n = key->value;
 	size_t i, k;
 	uint32_t cp = 0;
 
-	if (want_string(l, n, "id") < 0)
+	if (want_string(l, n, what) < 0)
 		return -1;
 	for (i = 0; i < n->len; i += k) {
 		k = text_utf8_next(n->text + i, n->len - i, &cp);
 		if (k == 0 || text_unsafe(cp))
 			return mistake(
 			    l->err, n,
-			    xstrdup("id: a control or invisible character; an "
-				    "id is one line of visible text"));
+			    xasprintf("%s: a control or invisible character "
+				      "(a newline is one); it is one line of "
+				      "visible text",
+				      what));
 	}
+	return 0;
+}
+
+static int
+read_id(struct load *l, const struct node *key)
+{
+	const struct node *n = key->value;
+
+	if (want_visible(l, n, "id") < 0)
+		return -1;
 	free(l->rule.id);
 	l->rule.id = xmemdupz(n->text, n->len);
 	return 0;
@@ -123,7 +134,7 @@ read_action(struct load *l, const struct node *key)
 static int
 read_reason(struct load *l, const struct node *key)
 {
-	if (want_string(l, key->value, "reason") < 0)
+	if (want_visible(l, key->value, "reason") < 0)
 		return -1;
 	free(l->rule.reason);
 	l->rule.reason = xmemdupz(key->value->text, key->value->len);

@@ -161,10 +161,17 @@ exec_relay(const char *program, const char *role, int stream, int sock,
 	char *argv[4] = {(char *)(uintptr_t)program, (char *)(uintptr_t)role,
 			 NULL, NULL};
 	char *empty[1] = {NULL}, **env = empty;
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
 	sigset_t none;
 	int null;
 
 	die_with_parent(parent);
+	/* A terminal's signals are the monitor's to act on, from the first
+	 * moment: the relay ends when its socket does. */
+	setsid();
+	sigaction(SIGINT, &ignore, NULL);
+	sigaction(SIGTERM, &ignore, NULL);
+	sigaction(SIGHUP, &ignore, NULL);
 	if (log_debug_on())
 		argv[2] = (char *)(uintptr_t) "--debug";
 #ifdef DOORWARD_TESTING

@@ -397,8 +397,14 @@ test_rule_mistakes(void **state)
 	    "p.yaml:3:10: id: a text expected, not the number 7; put it in "
 	    "quotes: \"7\"");
 	bad(RULE("\"a\\nb\"", "t", "block"),
-	    "p.yaml:3:10: id: a control or invisible character; an id is one "
-	    "line of visible text");
+	    "p.yaml:3:10: id: a control or invisible character (a newline is "
+	    "one); it is one line of visible text");
+	bad(RULE("a", "t", "block, reason: \"x\\e[2Jy\""),
+	    "p.yaml:3:45: reason: a control or invisible character (a "
+	    "newline is one); it is one line of visible text");
+	bad(RULE("a", "t", "block, reason: \"x\\ny\""),
+	    "p.yaml:3:45: reason: a control or invisible character (a "
+	    "newline is one); it is one line of visible text");
 	bad(RULE("a", "t", "block, reason: 3"),
 	    "p.yaml:3:45: reason: a text expected, not the number 3; put it "
 	    "in quotes: \"3\"");
