@@ -230,6 +230,8 @@ class Table(dw.TestCase):
                     breach(self, out, side, None if want == CONTENT else step.state, want)
                 if step.state == "start" and want is not None:
                     self.assertEqual(out.server, b"", out)
+                elif step.state == "start":
+                    pass    # an end that may come before the calls are read
                 elif side == "server" or want is not None:
                     open_answered(self, out)
         self.assertGreater(permitted, 10)
