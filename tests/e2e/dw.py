@@ -344,6 +344,7 @@ class Wrapped:
                  args=(), server_args=(), command=None, env=None, cwd=None,
                  preexec=None, stderr="file", bare=False, state=None,
                  policies=None, binary=None, server=True, keep_ends=False):
+        reap_the_dead()     # of a test before this one, that killed doorward
         self.test = test
         self.user = user
         self.keep_ends = keep_ends   # the program's own 0, 1 and 2 stay open here
@@ -802,6 +803,16 @@ def relay_side(p):
 def adopted():
     """Children that no session answers for."""
     return [p for p in all_processes() if p.ppid == os.getpid() and p.pid not in _live]
+
+
+def reap_the_dead():
+    """What had died when doorward was killed is ours to reap, and no leak."""
+    for p in adopted():
+        if p.state == "Z":
+            try:
+                os.waitpid(p.pid, os.WNOHANG)
+            except ChildProcessError:
+                pass
 
 
 def leftovers():
