@@ -55,7 +55,8 @@ may_read(const struct monitor *m, const struct channel *c)
 
 	if (c->fd == -1 || channel_waits(m, c))
 		return 0;
-	if (c->state == RELAY_START)
+	/* What an ended relay left behind is no more than a socket holds. */
+	if (c->state == RELAY_START || (c->ended && m->commit_since == 0))
 		return 1;
 	waiting = out_pending(&m->to_client) + buf_used(&m->late);
 	if (c->side == SIDE_SERVER)
@@ -79,7 +80,10 @@ fill(struct monitor *m, struct pollfd *p)
 	for (i = 0; i < SIDE_MAX; i++) {
 		c = &m->channel[i];
 		if (!may_read(m, c)) {
+			/* That it ends is worth knowing also while what it
+			 * said has to wait. */
 			c->paused = 1;
+			p[POLL_CLIENT + i].fd = c->ended ? -1 : c->fd;
 			continue;
 		}
 		if (c->paused)
@@ -107,6 +111,10 @@ read_relay(struct monitor *m, enum relay_side side, const struct pollfd *p)
 
 	if (p->revents == 0 || c->fd == -1)
 		return;
+	if (c->paused) {
+		c->ended = (p->revents & POLLHUP) != 0;
+		return;
+	}
 	if (channel_read(m, c) == -1)
 		life_breach(m, side);
 }

@@ -47,8 +47,9 @@ struct channel {
 	uint32_t seen;          /* bit a frame type, for those that come once */
 	uint64_t partial_since; /* ns; an incomplete frame or message */
 	int paused;             /* it waits for us, and no clock runs */
-	uint64_t eof_since;     /* ns; closed without EOI */
-	uint64_t dead_since;    /* ns; reaped */
+	int ended; /* it has closed its end; there may be more to read */
+	uint64_t eof_since;  /* ns; closed without EOI */
+	uint64_t dead_since; /* ns; reaped */
 	struct hello hello;
 	struct buf tree;      /* parts so far */
 	uint32_t line_len;    /* bytes of the raw line */

@@ -34,6 +34,21 @@ class ClientEnds(dw.TestCase):
                     end = w.event("session_end")
                     self.assertEqual((end["status"], end["server_status"]), (0, 0))
 
+    def test_end_of_input_behind_a_server_that_does_not_read(self):
+        """Calls that nobody takes must not hide that the client has ended."""
+        w = self.session()
+        w.round_trip(1)
+        w.order("pause")
+        for i in range(36):
+            w.send_client({"jsonrpc": "2.0", "id": 10 + i, "method": "tools/call", "params": {
+                "name": "echo", "arguments": {"text": "x" * 20000}}}, wait=False)
+        w.pump(lambda: not w.client_in.queue, 20, "all calls to be taken")
+        clock = Clock()
+        w.close_client_in()
+        w.wait(15)
+        self.assertLess(clock.passed, 8 * dw.SLOW)
+        self.assertEqual(w.event("session_end")["server_signal"], signal.SIGTERM)
+
     def test_end_of_input_at_once(self):
         w = self.session(server=False)
         self.assertEqual(w.finish(), 0)
