@@ -25,7 +25,7 @@
 #define STEP_NS (DW_SHUTDOWN_STEP_MS * 1000000ull)
 #define DRAIN_NS (DW_DRAIN_MS * 1000000ull)
 #define REAP_WAIT_NS 200000000ull /* from a relay's EOF to its status */
-#define CHILDREN_MAX 4096
+#define CHILDREN_MAX 4096         /* bytes of their list that are read */
 
 /* A step may begin after the turn's clock was read: that is no time at all. */
 static uint64_t
@@ -47,7 +47,11 @@ is_not_server(const struct monitor *m, pid_t pid)
 	       pid == m->channel[SIDE_SERVER].pid;
 }
 
-/* Calls fn for each child that is not a relay; returns how many. */
+/*
+ * Calls fn for each child that is not a relay; returns how many.  The kernel
+ * puts a blank after each: without one the last number was cut short, and is
+ * somebody else's.  Who calls again finds those that did not fit.
+ */
 static size_t
 each_child(struct monitor *m, void (*fn)(struct monitor *, pid_t, int), int arg)
 {
@@ -62,7 +66,8 @@ each_child(struct monitor *m, void (*fn)(struct monitor *, pid_t, int), int arg)
 	if (len <= 0)
 		return 0;
 	text[len] = '\0';
-	for (p = text; (pid = strtol(p, &end, 10)) > 0 && end != p; p = end) {
+	for (p = text; (pid = strtol(p, &end, 10)) > 0 && *end == ' ';
+	     p = end) {
 		if (is_not_server(m, (pid_t)pid) || pid == m->server_pid)
 			continue;
 		fn(m, (pid_t)pid, arg);
@@ -79,11 +84,22 @@ note_other(struct monitor *m, pid_t pid, int arg)
 		m->others[m->other_count++] = pid;
 }
 
-/* Before anything is started: these are our caller's, not the server's. */
+/*
+ * Before anything is started: these are our caller's, not the server's.  If
+ * they are too many to remember, no orphan is looked for: rather one of the
+ * server's is left than one of theirs killed.
+ */
 void
 life_note_children(struct monitor *m)
 {
-	each_child(m, note_other, 0);
+	const size_t most = sizeof(m->others) / sizeof(m->others[0]);
+
+	if (each_child(m, note_other, 0) <= most)
+		return;
+	warnf("too many child processes came with us: what the server leaves "
+	      "behind will not be ended");
+	close(m->children_fd);
+	m->children_fd = -1;
 }
 
 static void
