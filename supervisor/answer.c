@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
-
 #include "proto/alloc.h"
 #include "proto/buf.h"
 #include "proto/frames.h"
@@ -56,16 +54,6 @@ is_tool_call(const struct message *msg)
 	return strcmp(msg->method, "tools/call") == 0;
 }
 
-/*
- * A call that asked to run as a task (2025-11-25) expects a task, which a
- * tool result is not; an error every client can read.
- */
-static int
-wants_task(const struct message *msg)
-{
-	return !msg->modern && message_member(msg->params, "task") != NULL;
-}
-
 void
 answer_verdict(struct buf *b, const struct message *msg,
 	       const struct verdict *v)
@@ -87,7 +75,9 @@ answer_verdict(struct buf *b, const struct message *msg,
 	}
 	text = xasprintf("[doorward denied] %s (rule %s)", v->reason,
 			 v->opinion.source.rule);
-	if (is_tool_call(msg) && !wants_task(msg))
+	/* Who asked for a task expects one, which a tool result is not; an
+	 * error every client can read. */
+	if (is_tool_call(msg) && !msg->task)
 		answer_tool_error(b, &msg->id, msg->modern, text);
 	else
 		answer_error(b, &msg->id, ask ? ANSWER_DECLINED : ANSWER_DENIED,

@@ -192,20 +192,19 @@ forward_request(struct monitor *m, const struct message *msg, const char *tool,
 	r->tool = tool != NULL ? xstrdup(tool) : NULL;
 	r->modern = (uint8_t)msg->modern;
 	r->audited = (uint8_t)v->audited;
-	r->task = !msg->modern && message_member(msg->params, "task") != NULL;
+	r->task = (uint8_t)msg->task;
 	remember_initialize(m, msg);
 	stage_forward(m, msg, v->audited, r);
 }
 
 static void
-request(struct monitor *m, struct message *msg, uint64_t call)
+request(struct monitor *m, struct message *msg)
 {
 	struct request *open = requests_find(m->at_server, &msg->id);
 	struct buf line = BUF_INIT;
 	const char *tool = NULL;
 	struct verdict v;
 
-	(void)call;
 	if (open != NULL && !(open->cancelled && open->sent)) {
 		refuse(m, REFUSAL_IN_FLIGHT, &msg->id, 0, 1);
 		return;
@@ -238,13 +237,13 @@ request(struct monitor *m, struct message *msg, uint64_t call)
 }
 
 void
-client_message(struct monitor *m, struct message *msg, uint64_t call)
+client_message(struct monitor *m, struct message *msg)
 {
 	m->count.client_messages++;
 	switch (msg->kind) {
 	case KIND_REQUEST:
 		note_client(m, msg);
-		request(m, msg, call);
+		request(m, msg);
 		break;
 	case KIND_NOTIFICATION:
 		notification(m, msg);

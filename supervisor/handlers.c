@@ -117,7 +117,7 @@ on_tree_end(struct monitor *m, struct channel *c, const struct frame_header *h,
 	c->state = RELAY_IDLE;
 	if (r == -1)
 		return breach(m, "a tree that is no acceptable message");
-	client_message(m, &msg, h->call);
+	client_message(m, &msg);
 	message_free(&msg);
 	return 0;
 }

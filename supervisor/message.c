@@ -11,6 +11,7 @@
 #include "proto/alloc.h"
 #include "proto/keyset.h"
 #include "proto/limits.h"
+#include "proto/log.h"
 #include "proto/tree.h"
 
 #include "message.h"
@@ -21,7 +22,7 @@ new_item(int type)
 	cJSON *item = cJSON_CreateNull();
 
 	if (item == NULL)
-		abort();
+		fatal("out of memory");
 	item->type = type;
 	return item;
 }
@@ -182,6 +183,7 @@ read_params(struct message *m)
 		m->cancels = (struct scalar){SCALAR_NONE, 0, ""};
 	v = message_member(meta, "io.modelcontextprotocol/protocolVersion");
 	m->modern = cJSON_IsString(v);
+	m->task = !m->modern && message_member(m->params, "task") != NULL;
 	return 0;
 }
 

@@ -20,6 +20,7 @@ struct message {
 	struct cJSON *params;  /* NULL if absent */
 	struct scalar token;   /* params._meta.progressToken */
 	int modern;            /* carries a protocol version of its own */
+	int task;              /* asked to run as a task (2025-11-25) */
 	struct scalar cancels; /* params.requestId */
 };
 

@@ -169,7 +169,7 @@ void stage_abandon(struct monitor *m); /* forwards nothing more */
 void send_client(struct monitor *m, const struct buf *line);
 
 /* from_client.c, from_server.c: what the handlers do with a message. */
-void client_message(struct monitor *m, struct message *msg, uint64_t call);
+void client_message(struct monitor *m, struct message *msg);
 void client_refused(struct monitor *m, const struct refuse *r);
 void server_envelope(struct monitor *m, struct channel *c,
 		     const struct envelope *e);

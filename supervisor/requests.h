@@ -16,7 +16,6 @@ struct requests;
 struct request {
 	struct scalar id;    /* bytes owned by the request */
 	struct scalar token; /* likewise; none if it gave no token */
-	uint64_t call;       /* number of the message that brought it */
 	uint64_t start_ns;   /* when it was forwarded, CLOCK_MONOTONIC */
 	char *method;        /* owned */
 	char *tool;          /* owned; NULL but for tools/call */
@@ -54,7 +53,10 @@ int requests_token_known(struct requests *rs, const struct scalar *token);
 struct request *requests_add(struct requests *rs, const struct scalar *id,
 			     const struct scalar *token);
 
-/* Marks as cancelled: no longer counted; the oldest such are forgotten. */
+/*
+ * Marks as cancelled: no longer counted.  The oldest such that were sent are
+ * forgotten; r may be one of them, and is not to be used any more.
+ */
 void requests_cancel(struct requests *rs, struct request *r);
 
 /* Removes and frees.  keep_token: the token goes on for a task. */

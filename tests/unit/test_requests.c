@@ -379,14 +379,14 @@ many(void **state)
 	(void)state;
 	for (i = 0; i < (int)DW_INFLIGHT_MAX; i++) {
 		r = add_numbered(rs, i);
-		r->call = (uint64_t)i;
+		r->start_ns = (uint64_t)i;
 		r->sent = 1;
 	}
 	assert_int_equal(requests_open(rs), DW_INFLIGHT_MAX);
 	for (i = 0; i < (int)DW_INFLIGHT_MAX; i++) {
 		r = find_numbered(rs, i);
 		assert_non_null(r);
-		assert_int_equal(r->call, i);
+		assert_int_equal(r->start_ns, i);
 		snprintf(text, sizeof(text), "%d", i);
 		assert_null(find(rs, string(text)));
 		assert_int_equal(known(rs, number(text)), 0);
