@@ -22,16 +22,13 @@
 static const int allowed[] = {
 	/* the loop */
 	SCMP_SYS(poll), SCMP_SYS(ppoll), SCMP_SYS(read), SCMP_SYS(write),
-	SCMP_SYS(readv), SCMP_SYS(writev), SCMP_SYS(recvmsg),
-	SCMP_SYS(sendto), SCMP_SYS(close), SCMP_SYS(restart_syscall),
-	SCMP_SYS(sched_yield),
+	SCMP_SYS(recvmsg), SCMP_SYS(sendto), SCMP_SYS(close),
+	SCMP_SYS(restart_syscall),
 	/* the audit, the policy again, requests in the runtime directory */
 	SCMP_SYS(openat), SCMP_SYS(fstat), SCMP_SYS(newfstatat),
 	SCMP_SYS(fstatat64), SCMP_SYS(statx), SCMP_SYS(lseek),
 	SCMP_SYS(pread64), SCMP_SYS(ftruncate), SCMP_SYS(fdatasync),
-	SCMP_SYS(fsync), SCMP_SYS(renameat), SCMP_SYS(renameat2),
-	SCMP_SYS(rename), SCMP_SYS(unlink), SCMP_SYS(unlinkat),
-	SCMP_SYS(linkat), SCMP_SYS(geteuid),
+	SCMP_SYS(unlink), SCMP_SYS(unlinkat), SCMP_SYS(geteuid),
 	/* memory */
 	SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise),
 	/* time, randomness */
@@ -48,6 +45,7 @@ static const int allowed[] = {
 	SCMP_SYS(open), SCMP_SYS(stat), SCMP_SYS(getuid), SCMP_SYS(prlimit64),
 	SCMP_SYS(sched_getaffinity), SCMP_SYS(dup), SCMP_SYS(tgkill),
 	SCMP_SYS(process_vm_readv), SCMP_SYS(set_robust_list),
+	SCMP_SYS(writev), SCMP_SYS(sched_yield),
 #endif
 };
 
@@ -151,7 +149,7 @@ add_dir(int ruleset, const struct confine_dir *d, const uint64_t handled)
 {
 	uint64_t read = DW_LL_READ_FILE | DW_LL_READ_DIR;
 	uint64_t write = read | DW_LL_WRITE_FILE | DW_LL_REMOVE_FILE |
-			 DW_LL_MAKE_REG | DW_LL_TRUNCATE | DW_LL_REFER;
+			 DW_LL_MAKE_REG | DW_LL_TRUNCATE;
 	int fd = open(d->path, O_PATH | O_DIRECTORY | O_CLOEXEC), r;
 
 	if (fd == -1)
