@@ -890,9 +890,10 @@ def parse_audit(raw):
 
 # ---- short-lived commands ----
 
-def run(*argv, user=None, env=None, cwd=None, stdin=b"", timeout=20.0, preexec=None):
+def run(*argv, user=None, env=None, cwd=None, stdin=b"", timeout=20.0, preexec=None,
+        binary=None):
     """Runs one command of the program to its end."""
-    argv = [program(), *argv]
+    argv = [binary or program(), *argv]
     p = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, env=clean_env() if env is None else env,
                          cwd=cwd, preexec_fn=preexec, **user_kwargs(user))

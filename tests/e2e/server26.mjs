@@ -54,14 +54,16 @@ function addAskingTools(server) {
     const name = z.object({ name: z.string() });
     const sure = z.object({ sure: z.boolean() });
 
-    // Two questions, the second knows the first one's answer by its state.
+    // Two questions, the second knows the first one's answer by its state.  A
+    // state knows its second alone: the number tells apart two of one second.
+    let asked = 0;
     server.registerTool('ask', {}, async ctx => {
         const state = ctx.mcpReq.requestState();
         const answers = ctx.mcpReq.inputResponses;
         if (state === undefined)
             return inputRequired({
                 inputRequests: { name: question('Who?', name) },
-                requestState: await codec.mint({ round: 1 }, ctx)
+                requestState: await codec.mint({ round: 1, n: ++asked }, ctx)
             });
         if (state.round === 1)
             return inputRequired({

@@ -144,7 +144,7 @@ class Cases(dw.TestCase):
         case, w = Case("009"), self.session(ALLOW)
         case.play(w)
         w.barrier()     # no byte to the server, no answer to the client
-        self.assertEqual(w.event("refusal")["reason"], "call_without_id")
+        w.event("refusal", reason="call_without_id", verdict="deny")
         self.assertEqual([x for x in w.audit() if x["event"] == "verdict"], [])
 
     def test_011_batches(self):

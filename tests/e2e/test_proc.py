@@ -172,6 +172,31 @@ class Proc(dw.TestCase):
                            os.readlink("/proc/self/ns/%s" % ns))
                 self.assertEqual(layer in said, differs, (said, layer))
 
+    def test_older_kernels(self):
+        """A whole session where Landlock is missing or of any older kind; the
+        kernel knows nothing of the cap, so that this needs no other kernel."""
+        layer = [x for x in self.layers({})["monitor"] if x.startswith("landlock")]
+        newest = int(layer[0].split(":")[1]) if layer else 0
+        for abi in range(newest + 1):
+            with self.subTest(abi=abi):
+                layers = self.layers({"DOORWARD_TEST_LANDLOCK_ABI": str(abi)})
+                for who, said in layers.items():
+                    self.assertEqual([x for x in said if x.startswith("landlock")],
+                                     ["landlock:%d" % abi] if abi else [], who)
+                    self.assertLessEqual({"seccomp", "no_new_privs"}, set(said), who)
+
+    def layers(self, env):
+        """What session_start says in a session that does its work."""
+        w = self.session("version: 1\nrules:\n  - {id: no, tool: bad, action: block}\n",
+                         env={**dw.clean_env(), **env}, binary=dw.program("test/doorward"))
+        w.handshake()
+        w.round_trip(1)
+        w.call(2, "bad")
+        self.assertDenied(w.recv_client(), 2, "no")
+        self.assertEqual(w.finish(), 0)
+        w.event("session_end", audit_lost=0)
+        return w.event("session_start")["layers"]
+
     def test_state_is_private(self):
         w = self.session()
         w.round_trip(1)
