@@ -269,8 +269,6 @@ usage(FILE *f)
 		   "Exit status: 0 nothing found, 1 findings, 2 usage.\n");
 }
 
-#define POLICIES_MAX 16
-
 static int
 finish(struct report *r)
 {

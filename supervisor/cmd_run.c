@@ -30,8 +30,6 @@
 #include "requests.h"
 #include "spawn.h"
 
-#define POLICIES_MAX 16
-
 struct options {
 	const char *policies[POLICIES_MAX];
 	size_t policy_count;
@@ -81,7 +79,7 @@ static int
 add_policy(struct options *o, const char *file)
 {
 	if (o->policy_count == POLICIES_MAX)
-		return bad_usage("more than 16 policy files", "");
+		return bad_usage("too many policy files", "");
 	o->policies[o->policy_count++] = file;
 	return 0;
 }
@@ -314,32 +312,44 @@ open_children(struct monitor *m)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
+/* Caller frees. */
+static char *
+parent_of(const char *file)
+{
+	const char *slash = strrchr(file, '/');
+
+	if (slash == NULL)
+		return xstrdup(".");
+	return xmemdupz(file, slash == file ? 1 : (size_t)(slash - file));
+}
+
+/*
+ * Of a policy file the directory, since an editor replaces the file; of one
+ * that is a link also the directory of what it leads to.
+ */
 static void
 confine(struct monitor *m, const struct paths *p)
 {
-	struct confine_dir dirs[POLICIES_MAX + 2];
-	char *parents[POLICIES_MAX] = {NULL}, *slash;
+	struct confine_dir dirs[2 + 2 * POLICIES_MAX];
+	char *parents[2 * POLICIES_MAX], *real;
 	const char *why = "";
-	size_t n = 0, i;
+	size_t n = 0, found = 0, i;
 
 	dirs[n++] = (struct confine_dir){p->state, 1};
 	dirs[n++] = (struct confine_dir){p->run, 1};
 	for (i = 0; i < m->policy_file_count; i++) {
-		/* The directory: an editor replaces the file. */
-		parents[i] = xstrdup(m->policy_files[i]);
-		slash = strrchr(parents[i], '/');
-		if (slash == NULL)
-			dirs[n++] = (struct confine_dir){".", 0};
-		else if (slash == parents[i])
-			dirs[n++] = (struct confine_dir){"/", 0};
-		else
-			*slash = '\0',
-			dirs[n++] = (struct confine_dir){parents[i], 0};
+		parents[found++] = parent_of(m->policy_files[i]);
+		real = realpath(m->policy_files[i], NULL);
+		if (real != NULL)
+			parents[found++] = parent_of(real);
+		free(real);
 	}
+	for (i = 0; i < found; i++)
+		dirs[n++] = (struct confine_dir){parents[i], 0};
 	m->layers = confine_monitor(dirs, n, &m->landlock_abi, &why);
 	if (m->layers == 0)
 		fatal("the monitor cannot be confined: %s", why);
-	for (i = 0; i < m->policy_file_count; i++)
+	for (i = 0; i < found; i++)
 		free(parents[i]);
 }
 

@@ -6,6 +6,8 @@
 #ifndef DW_CMDS_H
 #define DW_CMDS_H
 
+#define POLICIES_MAX 16 /* --policy options of one command */
+
 int cmd_run(int argc, char **argv);
 int cmd_policy(int argc, char **argv);
 int cmd_reload(int argc, char **argv);

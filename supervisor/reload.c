@@ -79,6 +79,7 @@ load_again(struct monitor *m, const char *nonce)
 	struct policy_error err = {0};
 	struct policy *p;
 	char *text, *ack;
+	size_t i;
 
 	p = policy_load(m->policy_files, m->policy_file_count, &err);
 	if (p == NULL) {
@@ -94,6 +95,8 @@ load_again(struct monitor *m, const char *nonce)
 	}
 	policy_free(m->policy);
 	m->policy = p;
+	for (i = 0; i < policy_warning_count(p); i++)
+		warnf("%s", policy_warning(p, i));
 	event_policy(m, "reloaded", NULL);
 	debugf("the policy was read again");
 	acknowledge(m, nonce, "ok");

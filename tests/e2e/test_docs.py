@@ -248,7 +248,7 @@ class Headers(unittest.TestCase):
                  r"and the first (\d+) lines that"),
                 ("supervisor/from_server.c", "DROP_LINES_MAX",
                  r"^Of the server's, the first (\d+) of a"),
-                ("supervisor/cmd_run.c", "POLICIES_MAX",
+                ("supervisor/cmds.h", "POLICIES_MAX",
                  r"given up to (\d+) times")):
             m = re.search(r"^#define %s (\d+)" % name, read(path), re.M)
             said = re.findall(pattern, text, re.M)

@@ -1,5 +1,6 @@
 """Policies in force: the two formats, layers, modes, mistakes, reload."""
 import os
+import tempfile
 
 import dw
 
@@ -411,6 +412,34 @@ class Reload(dw.TestCase):
         w.event("policy")
         w.call(1)
         self.assertDenied(w.recv_client(), 1, "new-rule")
+
+    def test_link_to_another_directory(self):
+        """As those have it who keep their files in one place and link there."""
+        with tempfile.TemporaryDirectory() as away:
+            os.chmod(away, 0o755)
+            kept = os.path.join(away, "kept.yaml")
+            link = os.path.join(away, "links", "policy.yaml")
+            os.mkdir(os.path.dirname(link))
+            os.symlink("../kept.yaml", link)
+            with open(kept, "w") as f:
+                f.write(self.ALLOW)
+            w = self.session(policy=None, args=["--policy", link])
+            w.round_trip(1)
+            with open(kept + ".new", "w") as f:
+                f.write(self.BLOCK)
+            os.rename(kept + ".new", kept)
+            status, out, err = dw.run("reload", "--state", w.state)
+            self.assertEqual((status, err), (0, ""), out)
+            w.call(2)
+            self.assertDenied(w.recv_client(), 2, "new-rule")
+
+    def test_warnings_are_told_again(self):
+        w = self.session(self.ALLOW)
+        self.assertEqual(w.stderr_text(), "")
+        self.change(w, "version: 1\nmethods: {tools/lst: block}\n")
+        self.assertEqual(dw.run("reload", "--state", w.state)[0], 0)
+        w.event("policy", outcome="reloaded")
+        self.assertIn("tools/lst", w.stderr_text())
 
     def test_broken_file_changes_nothing(self):
         for broken in ("version: 1\nruls: []\n", "", "[", None):
