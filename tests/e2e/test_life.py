@@ -528,6 +528,33 @@ class Grandchildren(dw.TestCase):
         self.assertNotEqual(dw.read_process(pid).state, "Z")
         os.kill(pid, signal.SIGKILL)
 
+    def test_more_children_than_can_be_remembered(self):
+        """None of them is ended for that."""
+        ready, tell = os.pipe()
+        os.set_inheritable(tell, True)
+
+        def preexec():
+            for _ in range(70):
+                if os.fork() == 0:
+                    os.setsid()
+                    os.write(tell, b"%d\n" % os.getpid())
+                    os.closerange(0, 64)
+                    time.sleep(60)
+                    os._exit(0)
+
+        w = self.session(preexec=preexec)
+        os.close(tell)
+        with os.fdopen(ready) as f:
+            pids = [int(line) for line in f]
+        self.assertEqual(len(pids), 70)
+        self.addCleanup(lambda: [os.kill(p, signal.SIGKILL) for p in pids if dw.read_process(p)])
+        w.round_trip(1)
+        w.expect_orphans = True
+        self.assertEqual(w.finish(), 0)
+        alive = [p for p in map(dw.read_process, pids) if p is not None and p.state != "Z"]
+        self.assertEqual(len(alive), 70)
+        self.assertIn("too many child processes", w.stderr_text())
+
 
 class Start(dw.TestCase):
     def not_started(self, command, status, *words, **kwargs):
