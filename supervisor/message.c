@@ -21,9 +21,10 @@ new_item(int type)
 {
 	cJSON *item = cJSON_CreateNull();
 
-	if (item == NULL)
+	if (item != NULL)
+		item->type = type;
+	else
 		fatal("out of memory");
-	item->type = type;
 	return item;
 }
 
