@@ -80,7 +80,7 @@ answer_of_client(struct monitor *m, struct message *msg)
 		return;
 	}
 	requests_remove(m->at_client, r, 0);
-	stage_forward(m, msg, 0, NULL);
+	stage_forward(m, msg, 0, NULL, NULL);
 }
 
 static const char *
@@ -94,6 +94,17 @@ tool_name(const struct message *msg)
 	if (args != NULL && !cJSON_IsObject(args) && !cJSON_IsNull(args))
 		return NULL;
 	return name->valuestring;
+}
+
+/* What the session's end adds up a verdict under. */
+static uint64_t *
+counter(struct monitor *m, const struct verdict *v)
+{
+	if (!v->audited)
+		return NULL;
+	if (v->action == ACTION_ALLOW)
+		return &m->count.allowed;
+	return monitor_observes(m) ? &m->count.observed : &m->count.denied;
 }
 
 static void
@@ -116,12 +127,7 @@ judge_message(struct monitor *m, const struct message *msg, const char *tool,
 	s.args = tool != NULL ? message_member(msg->params, "arguments")
 			      : msg->params;
 	event_verdict(m, &s, v, since);
-	if (v->action == ACTION_ALLOW)
-		m->count.allowed++;
-	else if (monitor_observes(m))
-		m->count.observed++;
-	else
-		m->count.denied++;
+	(*counter(m, v))++;
 }
 
 static int
@@ -135,7 +141,7 @@ goes_through(const struct monitor *m, const struct verdict *v)
  * one that was denied it would name an id the server never saw.
  */
 static void
-client_cancels(struct monitor *m, struct message *msg, int audited)
+client_cancels(struct monitor *m, struct message *msg, const struct verdict *v)
 {
 	struct request *r = requests_find(m->at_server, &msg->cancels);
 	int with;
@@ -150,7 +156,7 @@ client_cancels(struct monitor *m, struct message *msg, int audited)
 	 * written; nor is, then, its cancellation. */
 	with = !r->sent && r->audited;
 	requests_cancel(m->at_server, r);
-	stage_forward(m, msg, audited || with, NULL);
+	stage_forward(m, msg, v->audited || with, NULL, counter(m, v));
 }
 
 static void
@@ -162,9 +168,9 @@ notification(struct monitor *m, struct message *msg)
 	if (!goes_through(m, &v))
 		m->count.dropped++;
 	else if (strcmp(msg->method, "notifications/cancelled") == 0)
-		client_cancels(m, msg, v.audited);
+		client_cancels(m, msg, &v);
 	else
-		stage_forward(m, msg, v.audited, NULL);
+		stage_forward(m, msg, v.audited, NULL, counter(m, &v));
 	verdict_clear(&v);
 }
 
@@ -194,7 +200,7 @@ forward_request(struct monitor *m, const struct message *msg, const char *tool,
 	r->audited = (uint8_t)v->audited;
 	r->task = (uint8_t)msg->task;
 	remember_initialize(m, msg);
-	stage_forward(m, msg, v->audited, r);
+	stage_forward(m, msg, v->audited, r, counter(m, v));
 }
 
 static void

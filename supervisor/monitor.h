@@ -67,6 +67,7 @@ struct staged {
 	int audited;             /* must not happen without its line */
 	size_t len;              /* bytes in stage_text */
 	struct request *request; /* forwarded request, borrowed, or NULL */
+	uint64_t *counted;       /* what its verdict was added to, or NULL */
 };
 
 enum legacy_state { LEGACY_NONE, LEGACY_OPENING, LEGACY_OPEN };
@@ -162,7 +163,7 @@ int breach(struct monitor *m, const char *fmt, ...)
 
 /* stage.c: the batch between judgement and audit. */
 void stage_forward(struct monitor *m, const struct message *msg, int audited,
-		   struct request *r);
+		   struct request *r, uint64_t *counted);
 void stage_answer(struct monitor *m, const struct buf *line, int audited);
 int stage_commit(struct monitor *m);   /* 1 when done, 0 to wait */
 void stage_abandon(struct monitor *m); /* forwards nothing more */

@@ -33,7 +33,7 @@ next(struct monitor *m)
 
 void
 stage_forward(struct monitor *m, const struct message *msg, int audited,
-	      struct request *r)
+	      struct request *r, uint64_t *counted)
 {
 	struct staged *s = next(m);
 	size_t before = buf_used(&m->stage_text);
@@ -44,6 +44,7 @@ stage_forward(struct monitor *m, const struct message *msg, int audited,
 	s->audited = audited;
 	s->len = buf_used(&m->stage_text) - before;
 	s->request = r;
+	s->counted = counted;
 }
 
 void
@@ -86,8 +87,11 @@ deny_unaudited(struct monitor *m, struct staged *s)
 {
 	struct buf line = BUF_INIT;
 
-	m->count.allowed--;
-	m->count.denied++;
+	/* A cancellation that falls with its call had no verdict. */
+	if (s->counted != NULL) {
+		(*s->counted)--;
+		m->count.denied++;
+	}
 	if (s->request == NULL)
 		return;
 	if (!s->request->cancelled) {

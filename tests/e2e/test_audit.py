@@ -434,6 +434,44 @@ class Promises(Audited):
                 w.event("verdict", id=3)
                 self.assertEqual(w.finish(), 0)
 
+    def test_p4_counts_of_what_was_denied(self):
+        """A cancellation falls with the call that it came with, and had no
+        verdict of its own that could be taken back."""
+        w = self.session()
+        w.round_trip(1)
+        os.rename(w.audit_path, w.audit_path + ".1")
+        os.mkdir(w.audit_path)
+        w.send_client(b"".join(map(dw.as_line, (
+            {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "echo"}},
+            {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}))))
+        self.denied_for_the_audit(w, 3)
+        os.rmdir(w.audit_path)
+        w.round_trip(4)
+        self.assertEqual(w.finish(), 0)
+        end = w.event("session_end")
+        self.assertEqual((end["allowed"], end["denied"], end["observed"]), (2, 2, 0))
+
+    def test_answer_to_a_request_that_waits_for_its_line(self):
+        """The client cannot have seen it yet: such an answer is dropped, and
+        the request stays open for the one that is meant."""
+        w = self.session(policy="version: 1\nmethods:\n  roots/list: allow\n")
+        w.handshake()
+        w.barrier()
+        early = {"jsonrpc": "2.0", "id": 7, "result": {"n": "early"}}
+        os.kill(w.pid, signal.SIGSTOP)
+        w.send_server({"jsonrpc": "2.0", "id": 7, "method": "roots/list"})
+        w.send_client(early)
+        w.pump_for(0.5)     # both have come when the monitor goes on
+        os.kill(w.pid, signal.SIGCONT)
+        self.assertEqual(w.recv_client()["method"], "roots/list")
+        self.assertFalse(w.server_in.lines)
+        meant = {"jsonrpc": "2.0", "id": 7, "result": {"n": "meant"}}
+        w.send_client(meant)
+        w.forwarded(meant)
+        w.event("verdict", id=7, method="roots/list")
+        w.barrier()
+        self.assertEqual(w.finish(), 0)
+
     def test_p4_unwritable_from_the_start(self):
         """Nothing is forwarded that needs a line (root may write all, so it
         is something else that stands there)."""
