@@ -117,6 +117,7 @@ judge_message(struct monitor *m, const struct message *msg, const char *tool,
 			    .method = msg->method,
 			    .method_len = strlen(msg->method),
 			    .tool = tool};
+	uint64_t *n;
 
 	if (tool != NULL)
 		judge_tool(m->policy, tool, v);
@@ -127,7 +128,9 @@ judge_message(struct monitor *m, const struct message *msg, const char *tool,
 	s.args = tool != NULL ? message_member(msg->params, "arguments")
 			      : msg->params;
 	event_verdict(m, &s, v, since);
-	(*counter(m, v))++;
+	n = counter(m, v);
+	if (n != NULL)
+		(*n)++;
 }
 
 static int
