@@ -399,9 +399,11 @@ escalate(struct monitor *m, uint64_t now)
 		signal_server(m, SIGKILL);
 		begin(m, END_KILL);
 	} else if (!m->gave_up) {
-		/* It became somebody whom we may not signal. */
+		/* It became somebody whom we may not signal; or it is gone,
+		 * and its last lines are for a client that takes none. */
 		m->gave_up = 1;
-		warnf("what is left of the server cannot be ended");
+		if (signal_server(m, 0) > 0)
+			warnf("what is left of the server cannot be ended");
 		server_is_done(m);
 	}
 }

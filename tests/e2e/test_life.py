@@ -145,6 +145,22 @@ class ClientEnds(dw.TestCase):
         self.assertGreater(clock.passed, 2 * STEP - 0.3)
         self.assertLess(clock.passed, (2 * STEP + 1) * dw.SLOW)
 
+    def test_client_that_takes_nothing(self):
+        """It is given up, although there is more for it than fits anywhere;
+        and nobody is told that the server would not go."""
+        w = self.session()
+        w.handshake()
+        w.client_out.paused = True
+        for _ in range(40):
+            w.send_server({"jsonrpc": "2.0", "method": "notifications/message",
+                           "params": {"data": "x" * 100000}}, wait=False)
+        w.pump_for(0.5)
+        w.close_client_in()
+        began = time.monotonic()
+        w.wait(15)
+        self.assertLess(time.monotonic() - began, 12 * dw.SLOW)
+        self.assertNotIn("cannot be ended", w.stderr_text())
+
     def test_client_killed(self):
         for stdio in ("pipe", "socket", "pty"):
             with self.subTest(stdio):
