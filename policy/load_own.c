@@ -225,6 +225,12 @@ read_method(struct load *l, const struct node *key)
 			       xstrdup("methods: tools/call is judged by "
 				       "rules: and default_action:, so write "
 				       "it there"));
+	/* Taken as a name it would match nothing, and so allow everything. */
+	if (strpbrk(key->text, "*?") != NULL)
+		return mistake(l->err, key,
+			       xstrdup("methods: no patterns are taken here; "
+				       "name each method, and the rest with "
+				       "default:"));
 	i = read_word(l, key, method_words);
 	if (i < 0)
 		return -1;

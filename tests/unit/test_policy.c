@@ -442,6 +442,12 @@ test_method_mistakes(void **state)
 	bad(V1 "methods: {tools/call: block}\n",
 	    "p.yaml:2:11: methods: tools/call is judged by rules: and "
 	    "default_action:, so write it there");
+	bad(V1 "methods: {\"*\": block}\n",
+	    "p.yaml:2:11: methods: no patterns are taken here; name each "
+	    "method, and the rest with default:");
+	bad(V1 "methods: {ping: allow, sampling/?: block}\n",
+	    "p.yaml:2:24: methods: no patterns are taken here; name each "
+	    "method, and the rest with default:");
 	bad(V1 "methods: {ping: deny}\n",
 	    "p.yaml:2:17: ping: allow, ask or block expected, not \"deny\"; "
 	    "did you mean \"block\"?");
