@@ -69,13 +69,16 @@ read_key(struct audit *a)
 {
 	int fd = openat(a->dirfd, KEY_NAME,
 			O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	ssize_t n;
+	struct stat st;
 
 	if (fd == -1)
 		return -1;
-	n = read(fd, a->key, sizeof(a->key));
+	a->have_key =
+	    fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    st.st_uid == geteuid() && (st.st_mode & 077) == 0 &&
+	    st.st_size == (off_t)sizeof(a->key) &&
+	    read(fd, a->key, sizeof(a->key)) == (ssize_t)sizeof(a->key);
 	close(fd);
-	a->have_key = n == (ssize_t)sizeof(a->key);
 	return a->have_key ? 0 : -1;
 }
 
@@ -117,6 +120,12 @@ audit_new(const char *dir)
 	if (a->dirfd != -1 && read_key(a) == -1)
 		make_key(a);
 	return a;
+}
+
+int
+audit_has_key(const struct audit *a)
+{
+	return a->have_key;
 }
 
 static void
@@ -282,6 +291,10 @@ open_own(struct audit *a, const char *name, int flags, struct file_id *id)
 
 	if (a->dirfd == -1)
 		a->dirfd = open(a->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (a->dirfd == -1) {
+		set_error(a, a->dir, errno);
+		return -1;
+	}
 	fd = openat(a->dirfd, name,
 		    flags | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK |
 			O_NOCTTY,

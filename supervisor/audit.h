@@ -30,6 +30,9 @@ enum audit_status {
 struct audit *audit_new(const char *dir);
 void audit_close(struct audit *a);
 
+/* 0 if audit.key is missing, of a wrong size or open to others. */
+int audit_has_key(const struct audit *a);
+
 /* Members that every line carries; NULL leaves one as it is. */
 void audit_identity(struct audit *a, const char *session, const char *server,
 		    const char *client, const char *agent);

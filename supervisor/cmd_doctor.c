@@ -222,6 +222,20 @@ audit_file(struct report *r, const char *state)
 	free(path);
 }
 
+/* How the monitor finds what a server leaves behind. */
+static void
+children(struct report *r)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%ld/children",
+		 (long)getpid());
+	if (access(path, R_OK) != 0)
+		say(r, 0, "children", "this kernel does not list them",
+		    "what a server leaves behind may outlive the session; a "
+		    "kernel with CONFIG_PROC_CHILDREN lists it");
+}
+
 static void
 policy(struct report *r, const char *const *files, size_t n)
 {
@@ -298,6 +312,7 @@ examine(struct report *r, const char *state, const char **files, size_t n)
 	directory(r, "state", p.state);
 	directory(r, "runtime", p.run);
 	audit_file(r, p.state);
+	children(r);
 	policy(r, files, n);
 	free(def);
 	paths_free(&p);

@@ -365,6 +365,10 @@ open_audit(struct monitor *m, const struct options *o, const struct paths *p)
 		derived = name_of_command(o->command);
 	m->server_name = o->server != NULL ? o->server : derived; /* kept */
 	m->audit = audit_new(p->state);
+	if (!audit_has_key(m->audit))
+		warnf("%s/audit.key is not a private key file of ours: audit "
+		      "lines will have no digest of the arguments",
+		      p->state);
 	audit_identity(m->audit, m->session, m->server_name, NULL, o->agent);
 }
 

@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "proto/limits.h"
@@ -29,15 +28,6 @@ enum {
 	POLL_TO_CLIENT,
 	POLL_COUNT
 };
-
-uint64_t
-now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 int
 monitor_observes(const struct monitor *m)

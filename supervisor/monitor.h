@@ -12,6 +12,7 @@
 #include "proto/buf.h"
 #include "proto/frames.h"
 
+#include "clock.h"
 #include "out.h"
 
 struct audit;
@@ -138,8 +139,6 @@ struct monitor {
 	uint64_t finished_since; /* only the relays are left */
 	uint64_t sync_since;
 };
-
-uint64_t now_ns(void);
 
 /* monitor.c: runs to the end; the exit status. */
 int monitor_run(struct monitor *m);

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "out.h"
 
 #define KEEP (256u * 1024)
@@ -61,15 +61,6 @@ out_pending(const struct out *o)
 	return buf_used(&o->buf);
 }
 
-static uint64_t
-clock_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 static ssize_t
 write_some(struct out *o, const char *p, size_t n)
 {
@@ -114,7 +105,7 @@ push(struct out *o, const char *p, size_t n)
 		}
 	}
 	if (done > 0)
-		o->moved = clock_ns();
+		o->moved = now_ns();
 	return done;
 }
 

@@ -36,36 +36,58 @@ whole(short type)
 	return (struct flock){.l_type = type, .l_whence = SEEK_SET};
 }
 
+static char *
+session_path(const struct monitor *m)
+{
+	return xasprintf("%s/%s%s", m->run_dir, SESSION, m->session);
+}
+
+/* It gets its name once it is locked: unlocked it would be taken for dead. */
+static int
+open_session(struct monitor *m)
+{
+	struct flock fl = whole(F_WRLCK);
+	char *tmp = xasprintf("%s/new.%s", m->run_dir, m->session);
+	char *path = session_path(m);
+	int fd = open(tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd != -1 &&
+	    (fcntl(fd, F_OFD_SETLK, &fl) == -1 || rename(tmp, path) == -1)) {
+		unlink(tmp);
+		close(fd);
+		fd = -1;
+	}
+	free(tmp);
+	free(path);
+	return fd;
+}
+
 void
 reload_setup(struct monitor *m)
 {
-	struct flock fl = whole(F_WRLCK);
-	char *path = xasprintf("%s/%s%ld", m->run_dir, SESSION, (long)getpid());
-
 	m->reload_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (m->reload_fd != -1 &&
 	    inotify_add_watch(m->reload_fd, m->run_dir, IN_MOVED_TO) == -1) {
 		close(m->reload_fd);
 		m->reload_fd = -1;
 	}
-	unlink(path);
-	m->session_fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (m->session_fd != -1)
-		(void)fcntl(m->session_fd, F_OFD_SETLK, &fl);
+	m->session_fd = open_session(m);
 	if (m->session_fd == -1 || m->reload_fd == -1)
 		warnf("reload will not reach this session: %s is not usable",
 		      m->run_dir);
-	free(path);
 }
 
+/* "NONCE ok|error PID: NAME: TEXT", which the command reads. */
 static void
-acknowledge(struct monitor *m, const char *nonce, const char *text)
+acknowledge(struct monitor *m, const char *nonce, const char *outcome,
+	    const char *text)
 {
 	char *line;
 
 	if (m->session_fd == -1)
 		return;
-	line = xasprintf("%s %s: %s\n", nonce, m->server_name, text);
+	line = xasprintf("%s %s %ld: %s: %s\n", nonce, outcome, (long)getpid(),
+			 m->server_name, text);
 	if (ftruncate(m->session_fd, 0) == 0 &&
 	    lseek(m->session_fd, 0, SEEK_SET) == 0 &&
 	    write(m->session_fd, line, strlen(line)) == -1)
@@ -78,7 +100,7 @@ load_again(struct monitor *m, const char *nonce)
 {
 	struct policy_error err = {0};
 	struct policy *p;
-	char *text, *ack;
+	char *text;
 	size_t i;
 
 	p = policy_load(m->policy_files, m->policy_file_count, &err);
@@ -86,9 +108,7 @@ load_again(struct monitor *m, const char *nonce)
 		text = policy_error_format(&err);
 		warnf("reload: %s; the policy as it was stays in force", text);
 		event_policy(m, "refused", text);
-		ack = xasprintf("error %s", text);
-		acknowledge(m, nonce, ack);
-		free(ack);
+		acknowledge(m, nonce, "error", text);
 		free(text);
 		policy_error_clear(&err);
 		return;
@@ -99,7 +119,7 @@ load_again(struct monitor *m, const char *nonce)
 		warnf("%s", policy_warning(p, i));
 	event_policy(m, "reloaded", NULL);
 	debugf("the policy was read again");
-	acknowledge(m, nonce, "ok");
+	acknowledge(m, nonce, "ok", "reloaded");
 }
 
 static void
@@ -144,7 +164,7 @@ reload_ready(struct monitor *m)
 void
 reload_teardown(struct monitor *m)
 {
-	char *path = xasprintf("%s/%s%ld", m->run_dir, SESSION, (long)getpid());
+	char *path = session_path(m);
 
 	if (m->session_fd != -1) {
 		unlink(path);
@@ -183,7 +203,7 @@ static int
 look(const char *run, const char *name, const char *nonce)
 {
 	struct flock fl = whole(F_WRLCK);
-	char *path = xasprintf("%s/%s", run, name), text[4096];
+	char *path = xasprintf("%s/%s", run, name), text[16384], *said;
 	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW), r = -1;
 	ssize_t n;
 
@@ -196,11 +216,11 @@ look(const char *run, const char *name, const char *nonce)
 		r = -2;
 	} else if ((n = read(fd, text, sizeof(text) - 1)) > 0) {
 		text[n] = '\0';
+		said = text + strlen(nonce) + 1;
 		if (strncmp(text, nonce, strlen(nonce)) == 0 &&
 		    text[n - 1] == '\n') {
-			r = strstr(text, ": error ") == NULL;
-			printf("%s: %s", name + strlen(SESSION),
-			       text + strlen(nonce) + 1);
+			r = strncmp(said, "ok ", 3) == 0;
+			printf("%s", strchr(said, ' ') + 1);
 		}
 	}
 	close(fd);
@@ -278,7 +298,7 @@ reload(const char *run)
 		collect(run, &rd, nonce);
 	}
 	for (i = 0; i < rd.n; i++) {
-		warnf("no answer from the session of pid %s",
+		warnf("no answer from session %s",
 		      rd.names[i] + strlen(SESSION));
 		free(rd.names[i]);
 		rd.failed = 1;

@@ -55,4 +55,22 @@ while [ "$round" -le "$rounds" ]; do
 done
 { cat /proc/uptime; head -n 1 /proc/stat; } >"$tmp/after"
 times >"$tmp/times"
-python3 "$here/table.py" "$tmp" "$rounds" "${BENCH_WRAP:-doorward}"
+python3 "$here/table.py" "$tmp" "$rounds" "${BENCH_WRAP:-doorward}" |
+    tee "$tmp/table"
+
+# What is missed is explained: which system calls the monitor spends a call
+# on, and where the processors were meanwhile, as far as the tools are there.
+if grep -q '^MISSED' "$tmp/table" && [ -z "${BENCH_WRAP:-}" ]; then
+	if command -v perf >/dev/null 2>&1; then
+		echo
+		echo "profile (share of all processors, by program and function):"
+		perf record -q -a -e cpu-clock -F 4000 -o "$tmp/perf" -- \
+		    "$bench" $counts -i 0 "$BUILD/doorward${SUFFIX:-}" run \
+		    --state "$tmp/state" --policy "$tmp/policy.yaml" -- \
+		    "$echo" >/dev/null 2>&1
+		perf report -i "$tmp/perf" --sort comm,symbol 2>/dev/null |
+		    grep '%' | head -n 25
+	else
+		echo "no profile: perf is not installed"
+	fi
+fi

@@ -504,6 +504,20 @@ class Pages(dw.TestCase):
             self.assertIn("~/" + path, page("doorward.1"))
 
 
+class Promises(dw.TestCase):
+    """Each promise of doorward(7) has tests that name it."""
+
+    def test_each_is_named_by_a_test(self):
+        promised = set(re.findall(r"\bP[1-9]\b", page("doorward.7")))
+        self.assertEqual(promised, {"P%d" % i for i in range(1, 10)})
+        texts = [read(path) for path in
+                 glob.glob(os.path.join(dw.ROOT, "tests", "e2e", "test_*.py")) +
+                 glob.glob(os.path.join(dw.ROOT, "tests", "breach", "test_*.py"))
+                 if not path.endswith("test_docs.py")]
+        named = {x for text in texts for x in re.findall(r"\bP[1-9]\b", text)}
+        self.assertEqual(promised - named, set())
+
+
 class Readme(dw.TestCase):
     """README, SECURITY and CHANGES do not promise what is not there."""
 

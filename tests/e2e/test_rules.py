@@ -1,4 +1,6 @@
-"""Policies in force: the two formats, layers, modes, mistakes, reload."""
+"""Policies in force: the two formats, layers, modes, mistakes, reload.  Also
+P5: what nobody can decide is denied, and what cannot be read as a policy
+stops the start."""
 import os
 import tempfile
 

@@ -1175,8 +1175,8 @@ class Flow(Wire):
 
 
 class Differential(Wire):
-    """What reaches the server parses to the value that the client wrote, in
-    Python and in Node."""
+    """P8: what reaches the server parses to the value that the client wrote,
+    in Python and in Node."""
     ODD = ("\u00e9\u0301\u200b\u200d\u2028\u2029\u0085\ufeff\ufffd\uffff\u202e\u00a0\u3000\U0001f642\U0001f468"
            "\U0010ffff\x7f\u0080aZ09 \"\\/\b\f\n\r\t\x01\x1f<>&'`${}[]:,#")
     NUMBERS = ["0", "-0", "1", "1.0", "-1.50", "1e2", "1E+2", "1e-7", "0.1", "9007199254740993",
