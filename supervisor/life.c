@@ -398,7 +398,9 @@ escalate(struct monitor *m, uint64_t now)
 	} else if (m->ending == END_TERM) {
 		signal_server(m, SIGKILL);
 		begin(m, END_KILL);
-	} else if (!m->gave_up) {
+	} else if (!m->gave_up &&
+		   (!m->server_gone ||
+		    since(now, m->to_client.moved) >= 2 * STEP_NS)) {
 		/* It became somebody whom we may not signal; or it is gone,
 		 * and its last lines are for a client that takes none. */
 		m->gave_up = 1;
