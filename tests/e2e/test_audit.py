@@ -451,6 +451,21 @@ class Promises(Audited):
         end = w.event("session_end")
         self.assertEqual((end["allowed"], end["denied"], end["observed"]), (2, 2, 0))
 
+    def test_breach_while_a_call_waits_for_its_line(self):
+        """It is answered, and not looked at again when the lock is free."""
+        w = self.session()
+        w.round_trip(1)
+        relay = w.processes()["server"]
+        with open(os.path.join(w.state, "audit.lock"), "r+") as lock:
+            fcntl.lockf(lock, fcntl.LOCK_EX)
+            w.call(2)
+            w.pump_for(0.3)
+            os.kill(relay.pid, signal.SIGKILL)
+            self.assertError(w.recv_client(), 2, 1003)
+            fcntl.lockf(lock, fcntl.LOCK_UN)
+        self.assertEqual(w.wait(), 70)
+        self.assertFalse(w.server_in.lines or w.server_in.buf, w.report())
+
     def test_end_of_a_subscription_that_waits_for_its_line(self):
         """The server cannot end what it has not been asked for yet."""
         w = self.session()
