@@ -63,7 +63,7 @@ class Evil(dw.Wrapped):
 
         def answer():
             try:
-                return self.evil.recv(1)
+                return self.evil.recv(1) or b"gone"
             except BlockingIOError:
                 return None
         return self.pump(answer, timeout, "the evil relay")
@@ -221,8 +221,9 @@ class FallenClient(dw.TestCase):
     def test_the_honest_client_hears_of_the_end(self):
         """Denials that wait for the audit are not lost in a breach."""
         w = self.evil()
-        w.say(f.message(1, tool_call(1, "delete_x")) + f.message(2, tool_call(2)) +
-              f.refuse(3, "not_json", 3) + f.eoi() + b"x")
+        # It may not live to say that it has written this.
+        w.give("W", 0, f.message(1, tool_call(1, "delete_x")) + f.message(2, tool_call(2)) +
+               f.refuse(3, "not_json", 3) + f.eoi() + b"x")
         self.assertEqual(w.wait(), 70)
         got = {}
         for line in w.client_out.lines:

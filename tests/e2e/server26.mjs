@@ -69,7 +69,7 @@ function addAskingTools(server) {
             return inputRequired({
                 inputRequests: { sure: question('Sure?', sure) },
                 requestState: await codec.mint({
-                    round: 2, name: acceptedContent(answers, 'name')?.name ?? null
+                    round: 2, n: state.n, name: acceptedContent(answers, 'name')?.name ?? null
                 }, ctx)
             });
         return text(JSON.stringify([state, acceptedContent(answers, 'sure') ?? null]));
