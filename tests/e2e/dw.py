@@ -149,6 +149,14 @@ def descriptors(pid):
     return out
 
 
+def can_pivot():
+    """Whether a process here can have another root: not in a plain chroot,
+    whose root is no mount point, nor on the kernel's first file system."""
+    with open("/proc/self/mountinfo") as f:
+        mounts = [line.split() for line in f]
+    return any(m[4] == "/" and m[m.index("-") + 1] != "rootfs" for m in mounts)
+
+
 def fd_flags(pid, fd):
     with open("/proc/%d/fdinfo/%d" % (pid, fd)) as f:
         for line in f:

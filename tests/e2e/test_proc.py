@@ -170,6 +170,9 @@ class Proc(dw.TestCase):
             for layer, ns in (("user_ns", "user"), ("net_ns", "net"), ("mount_ns", "mnt"), ("ipc_ns", "ipc")):
                 differs = (os.readlink("/proc/%d/ns/%s" % (pid, ns)) !=
                            os.readlink("/proc/self/ns/%s" % ns))
+                if layer == "mount_ns" and differs and not dw.can_pivot():
+                    self.assertNotIn(layer, said)   # not emptied, so not claimed
+                    continue
                 self.assertEqual(layer in said, differs, (said, layer))
 
     def test_older_kernels(self):
