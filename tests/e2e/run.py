@@ -12,6 +12,7 @@ import glob
 import importlib.util
 import json
 import os
+import signal
 import sys
 import time
 import traceback
@@ -159,7 +160,18 @@ def collect(workers, counts, skipped):
                     skipped.setdefault(text, []).append(name)
 
 
+def reset_signals():
+    """A job that nohup or a shell without job control started in the
+    background inherits ignored signals, which would go on to every program
+    under test.  SIGPIPE is ignored, as Python's own start has it."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+
+
 def main():
+    reset_signals()
     parser = argparse.ArgumentParser()
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--workers", type=int, default=2)
