@@ -127,7 +127,7 @@ const char *policy_format_name(enum policy_format f);
 
 /*
  * Adds warnings that take time to find, or speak of all files together: rules
- * that no call can reach, an id in two files, methods that shut every client
+ * that no call can reach, an id in two files, methods that shut clients
  * out.  For `policy check`; call it once.
  */
 void policy_lint(struct policy *p);

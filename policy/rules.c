@@ -177,6 +177,33 @@ lint_rule(struct policy *p, size_t i)
 	}
 }
 
+/* What a client does before it can call a tool, shut by name. */
+static void
+lint_named_methods(struct policy *p)
+{
+	static const struct {
+		const char *name, *whom;
+	} needed[] = {
+	    {"initialize", "clients of every version before 2026-07-28"},
+	    {"notifications/initialized",
+	     "clients of every version before 2026-07-28"},
+	    {"ping", "clients that ask whether the server still answers"},
+	    {"server/discover", "clients of version 2026-07-28"},
+	};
+	const struct method *m;
+	size_t i;
+
+	for (i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+		m = find_method(p, needed[i].name, strlen(needed[i].name));
+		if (m == NULL || m->action == ACTION_ALLOW)
+			continue;
+		policy_warn(p, xasprintf("%s:%zu: methods: %s: %s shuts out %s",
+					 p->files[m->file].name, m->line,
+					 m->name, policy_action_name(m->action),
+					 needed[i].whom));
+	}
+}
+
 /* A client that may not shake hands in either era can do nothing at all. */
 static void
 lint_methods(struct policy *p)
@@ -207,5 +234,6 @@ policy_lint(struct policy *p)
 
 	for (i = 0; i < p->nrules; i++)
 		lint_rule(p, i);
+	lint_named_methods(p);
 	lint_methods(p);
 }

@@ -532,6 +532,38 @@ test_lint_layers(void **state)
 	policy_free(p);
 }
 
+static void
+test_lint_named_methods(void **state)
+{
+	static const char *const wanted[] = {
+	    "p.yaml:3: methods: initialize: block shuts out clients of every "
+	    "version before 2026-07-28",
+	    "p.yaml:4: methods: notifications/initialized: ask shuts out "
+	    "clients of every version before 2026-07-28",
+	    "p.yaml:5: methods: ping: block shuts out clients that ask "
+	    "whether the server still answers",
+	    "p.yaml:6: methods: server/discover: ask shuts out clients of "
+	    "version 2026-07-28"};
+	struct policy *p = good(V1 "methods:\n  initialize: block\n"
+				   "  notifications/initialized: ask\n"
+				   "  ping: block\n  server/discover: ask\n"
+				   "  tools/list: allow\n  x: block\n");
+	size_t i;
+
+	(void)state;
+	policy_lint(p);
+	assert_int_equal(policy_warning_count(p), 4);
+	for (i = 0; i < 4; i++)
+		assert_string_equal(policy_warning(p, i), wanted[i]);
+	policy_free(p);
+	/* What holds of all files together is what counts. */
+	p = two(V1 "methods: {ping: block, server/discover: allow}\n",
+		V1 "methods: {ping: allow}\n");
+	policy_lint(p);
+	assert_int_equal(policy_warning_count(p), 0);
+	policy_free(p);
+}
+
 int
 main(void)
 {
@@ -553,6 +585,7 @@ main(void)
 	    cmocka_unit_test(test_redacts_long_key),
 	    cmocka_unit_test(test_unreachable),
 	    cmocka_unit_test(test_lint_layers),
+	    cmocka_unit_test(test_lint_named_methods),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
