@@ -147,24 +147,46 @@ has(const char *p, size_t n, const char *what)
 	return p != NULL && memmem(p, n, what, strlen(what)) != NULL;
 }
 
+/* For a line of ours: white space that was escaped becomes spaces, and other
+ * escapes of one character that character; in place, returns the length. */
+static size_t
+unescape(char *p, size_t len)
+{
+	size_t i, out = 0;
+
+	for (i = 0; i < len; i++) {
+		if (p[i] == '\\' && i + 1 < len &&
+		    memchr("nrt\"\\/", p[i + 1], 6) != NULL) {
+			i++;
+			p[out++] = memchr("nrt", p[i], 3) != NULL ? ' ' : p[i];
+		} else {
+			p[out++] = p[i];
+		}
+	}
+	return out;
+}
+
 /*
  * Prints the len bytes at p from the first occurrence of start to the end of
- * their JSON string, escapes untouched.  Somebody else wrote them.
+ * their JSON string, on one line.  Somebody else wrote them.
  */
 static void
 show_from(const char *p, size_t len, const char *start)
 {
 	const char *from = memmem(p, len, start, strlen(start));
 	const char *end = p + len, *q;
-	char shown[SHOWN_BYTES];
+	char shown[SHOWN_BYTES], *text;
 
 	if (from == NULL)
 		return;
 	for (q = from; q < end && *q != '"'; q++)
 		if (*q == '\\' && q + 1 < end)
 			q++;
-	text_visible(from, (size_t)(q - from), shown, sizeof(shown));
+	text = xmemdupz(from, (size_t)(q - from));
+	text_visible(text, unescape(text, (size_t)(q - from)), shown,
+		     sizeof(shown));
 	printf("      %s\n", shown);
+	free(text);
 }
 
 /* What an answer says happened to a call; -1 if it says neither. */
@@ -567,8 +589,9 @@ catch_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-int
-cmd_demo(int argc, char **argv)
+/* -1 to go on, or the exit status. */
+static int
+read_options(int argc, char **argv, struct demo *d, int *keep)
 {
 	static const struct option options[] = {
 	    {"keep", no_argument, NULL, 'k'},
@@ -576,8 +599,7 @@ cmd_demo(int argc, char **argv)
 	    {"state", required_argument, NULL, 's'},
 	    {"help", no_argument, NULL, 'h'},
 	    {NULL, 0, NULL, 0}};
-	struct demo d = {NULL, NULL, NULL, NULL, 0, 0, 0};
-	int c, keep = 0, status;
+	int c;
 
 	optind = 0;
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -586,20 +608,37 @@ cmd_demo(int argc, char **argv)
 			return EXIT_OK;
 		}
 		if (c == 'k') {
-			keep = 1;
+			*keep = 1;
 		} else if (c == 'p') {
-			d.policy = optarg;
+			d->policy = optarg;
 		} else if (c == 's') {
-			d.state = optarg;
+			d->state = optarg;
 		} else {
 			usage(stderr);
 			return EXIT_USAGE;
 		}
 	}
 	if (optind < argc) {
+		warnf("demo: unexpected argument \"%s\"", argv[optind]);
 		usage(stderr);
 		return EXIT_USAGE;
 	}
+	if (d->state != NULL && d->state[0] != '/') {
+		warnf("demo: --state: an absolute path expected, not \"%s\"",
+		      d->state);
+		return EXIT_USAGE;
+	}
+	return -1;
+}
+
+int
+cmd_demo(int argc, char **argv)
+{
+	struct demo d = {NULL, NULL, NULL, NULL, 0, 0, 0};
+	int keep = 0, status = read_options(argc, argv, &d, &keep);
+
+	if (status != -1)
+		return status;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	d.colour = isatty(1) && getenv("NO_COLOR") == NULL;
 	catch_signals();

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "proto/frames.h"
+#include "proto/log.h"
 
 #include "cmds.h"
 
@@ -33,6 +34,7 @@ cmd_version(int argc, char **argv)
 		return c == 'h' ? EXIT_OK : EXIT_USAGE;
 	}
 	if (optind != argc) {
+		warnf("version: unexpected argument \"%s\"", argv[optind]);
 		usage(stderr);
 		return EXIT_USAGE;
 	}

@@ -39,6 +39,8 @@ class Demo(dw.TestCase):
                 self.assertEqual((status, err), (0, ""), out)
                 self.assertRegex(out, r"mail the list to \S+ +denied\n")
                 self.assertRegex(out, r"answer ticket t-1 +allowed\n")
+                self.assertRegex(out, r"\n      Export all \S.* then put the key")
+                self.assertNotIn("\\n", out)
                 self.assertIn("would have been denied (rule no-deletes)", out)
                 self.assertNotIn("FAILED", out)
                 self.assertNotIn("\033", out)
@@ -134,6 +136,14 @@ approval: {channels: []}
             status, out, err = demo(*args)
             self.assertEqual((status, out), (2, ""))
             self.assertIn("usage: doorward demo", err)
+        self.assertEqual(demo("word")[2].splitlines()[0],
+                         'doorward: demo: unexpected argument "word"')
+
+    def test_state_has_to_be_absolute(self):
+        status, out, err = demo("--state", "rel/ative", tmp=self.dir.name)
+        self.assertEqual((status, out, err), (2, "", "doorward: demo: --state: an absolute "
+                                              'path expected, not "rel/ative"\n'))
+        self.assertEqual(os.listdir(self.dir.name), [])
 
 
 class Helpdesk(dw.TestCase):
