@@ -42,13 +42,14 @@ struct audit {
 	off_t end;    /* size after our last write */
 	uint64_t seq; /* of the last line, if end is the size */
 	int dirty;
+	int disabled;     /* error says why */
 	int sync_each;    /* a line counts once it is on the disk */
 	struct buf line;  /* being built, without its head */
 	struct buf queue; /* finished lines, without their heads */
 	size_t *lens;     /* of the queued lines */
 	size_t count, room;
 	uint64_t lost;
-	char error[160];
+	char error[512];
 	char *session, *server, *client, *agent;
 	unsigned char key[crypto_generichash_KEYBYTES];
 	int have_key;
@@ -114,12 +115,21 @@ audit_new(const char *dir)
 {
 	struct audit *a = xcalloc(1, sizeof(*a));
 
+	a->lockfd = a->logfd = a->dirfd = -1;
+	if (dir == NULL)
+		return a;
 	a->dir = xstrdup(dir);
-	a->lockfd = a->logfd = -1;
 	a->dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (a->dirfd != -1 && read_key(a) == -1)
 		make_key(a);
 	return a;
+}
+
+void
+audit_disable(struct audit *a, const char *why)
+{
+	a->disabled = 1;
+	set_error(a, why, 0);
 }
 
 int
@@ -515,7 +525,7 @@ audit_commit(struct audit *a)
 
 	if (a->count == 0)
 		return AUDIT_OK;
-	st = lock(a);
+	st = a->disabled ? AUDIT_FAILED : lock(a);
 	if (st == AUDIT_BUSY)
 		return st;
 	if (st == AUDIT_OK) {

@@ -25,10 +25,14 @@ enum audit_status {
 
 /*
  * Never fails: what cannot be opened is tried again at each commit.  dir is
- * copied.  audit_close() frees without committing.
+ * copied; NULL for an audit that is to be disabled.  audit_close() frees
+ * without committing.
  */
 struct audit *audit_new(const char *dir);
 void audit_close(struct audit *a);
+
+/* From now on every commit fails, for this reason; nothing is opened. */
+void audit_disable(struct audit *a, const char *why);
 
 /* 0 if audit.key is missing, of a wrong size or open to others. */
 int audit_has_key(const struct audit *a);

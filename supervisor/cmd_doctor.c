@@ -26,6 +26,8 @@
 #include "policy.h"
 #include "spawn.h"
 
+#define NAMESPACES (LAYER_NET_NS | LAYER_MOUNT_NS | LAYER_IPC_NS)
+
 struct report {
 	int json;
 	int findings;
@@ -104,9 +106,17 @@ relay_layers(struct report *r)
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC), fd = -1;
 	struct hello h = {0};
 	pid_t pid = 0;
-	int ok;
+	int ok, there = program != NULL && access(program, X_OK) == 0;
 
-	if (program != NULL && access(program, X_OK) == 0)
+	if (program != NULL && !there) {
+		text = xasprintf("%s: %s", program, strerror(errno));
+		say(r, 0, "relay", text, "reinstall");
+		free(text);
+		free(program);
+		close(null);
+		return;
+	}
+	if (there)
 		fd = spawn_relay(program, "client", null, &pid);
 	ok = fd != -1 && read_hello(fd, &h) == 0;
 	if (fd != -1) {
@@ -125,9 +135,8 @@ relay_layers(struct report *r)
 	if (ok && (h.layers & LAYER_LANDLOCK) == 0)
 		say(r, 0, "landlock", "not in this kernel, or switched off",
 		    "boot with lsm=...,landlock; Doorward works without it");
-	if (ok && (h.layers & LAYER_USER_NS) == 0 &&
-	    (h.layers & LAYER_NET_NS) == 0)
-		say(r, 0, "namespaces", "not given to this user",
+	if (ok && (h.layers & NAMESPACES) != NAMESPACES)
+		say(r, 0, "namespaces", "not all are given to this user",
 		    "allow unprivileged user namespaces; Doorward works "
 		    "without them");
 	free(program);
@@ -168,28 +177,16 @@ monitor_layers(struct report *r, const struct paths *p)
 static void
 directory(struct report *r, const char *what, const char *path)
 {
-	struct stat st;
-	char *text;
-	int ok = 1;
+	char *err = NULL, *text = NULL;
+	int there = paths_check(path, &err);
 
-	if (stat(path, &st) == -1) {
-		text = errno == ENOENT
-			   ? xasprintf(
-				 "%s (not there yet; the first run makes it)",
-				 path)
-			   : xasprintf("%s: %s", path, strerror(errno));
-		ok = errno == ENOENT;
-	} else if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
-		   (st.st_mode & 077) != 0) {
-		text = xasprintf("%s is not a directory of yours that is "
-				 "closed to others (mode %04o, uid %u)",
-				 path, (unsigned)st.st_mode & 07777,
-				 (unsigned)st.st_uid);
-		ok = 0;
-	} else {
-		text = xstrdup(path);
-	}
-	say(r, ok, what, text, "chown it to yourself and chmod 700");
+	if (there == 1)
+		text = xasprintf("%s (not there yet; the first run makes it)",
+				 path);
+	say(r, there >= 0, what, there < 0 ? err : (text != NULL ? text : path),
+	    "name a directory of your own with --state; until then calls are "
+	    "denied");
+	free(err);
 	free(text);
 }
 
@@ -304,7 +301,7 @@ examine(struct report *r, const char *state, const char **files, size_t n)
 	paths_guess(&p, state);
 	if (n == 0) {
 		def = paths_default_policy();
-		if (access(def, F_OK) == 0)
+		if (paths_policy_exists(def))
 			files[n++] = def;
 	}
 	relay_layers(r);
@@ -346,6 +343,10 @@ cmd_doctor(int argc, char **argv)
 		}
 	}
 	if (optind != argc) {
+		fprintf(stderr,
+			"doorward: doctor: unexpected argument "
+			"\"%s\"\n",
+			argv[optind]);
 		usage(stderr);
 		return EXIT_USAGE;
 	}

@@ -151,7 +151,7 @@ check_default(void)
 	const char *files[] = {file};
 	int result;
 
-	if (access(file, F_OK) == 0) {
+	if (paths_policy_exists(file)) {
 		result = check_files(files, 1);
 	} else {
 		printf("%s: there is none, so the built-in defaults hold\n",

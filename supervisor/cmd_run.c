@@ -78,6 +78,8 @@ bad_usage(const char *what, const char *why)
 static int
 add_policy(struct options *o, const char *file)
 {
+	if (file[0] == '\0')
+		return bad_usage("--policy needs a file", "");
 	if (o->policy_count == POLICIES_MAX)
 		return bad_usage("too many policy files", "");
 	o->policies[o->policy_count++] = file;
@@ -156,17 +158,16 @@ parse(struct options *o, int argc, char **argv)
 	int c, r;
 
 	o->mode = -1;
-	opterr = 0;
 	while ((c = getopt_long(argc, argv, "+", options, NULL)) != -1) {
 		if (c == 'h') {
 			usage(stdout);
 			return EXIT_OK + 1;
 		}
-		if (c == '?')
-			r = bad_usage(argv[optind - 1],
-				      ": unknown option or missing value");
-		else
-			r = set_option(o, c);
+		if (c == '?') { /* getopt has said what is wrong */
+			fprintf(stderr, "Try 'doorward run --help'.\n");
+			return EXIT_USAGE + 1;
+		}
+		r = set_option(o, c);
 		if (r != 0)
 			return r + 1;
 	}
@@ -200,7 +201,7 @@ load_policy(struct monitor *m, struct options *o)
 
 	if (o->policy_count == 0) {
 		def = paths_default_policy();
-		if (access(def, F_OK) == 0)
+		if (paths_policy_exists(def))
 			o->policies[o->policy_count++] = def; /* kept */
 		else
 			free(def);
@@ -239,8 +240,12 @@ start_server(struct monitor *m, const struct options *o, struct inherited *in,
 		      o->command[0], strerror(err),
 		      path != NULL ? path : "not set");
 	else
-		warnf("cannot run the server \"%s\": %s", o->command[0],
-		      strerror(err));
+		warnf("cannot run the server \"%s\": %s%s", o->command[0],
+		      strerror(err),
+		      err == ENOENT && access(o->command[0], F_OK) == 0
+			  ? " (it is there, but not the interpreter that it "
+			    "names)"
+			  : "");
 	return err == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN;
 }
 
@@ -335,8 +340,10 @@ confine(struct monitor *m, const struct paths *p)
 	const char *why = "";
 	size_t n = 0, found = 0, i;
 
-	dirs[n++] = (struct confine_dir){p->state, 1};
-	dirs[n++] = (struct confine_dir){p->run, 1};
+	if (p->state != NULL)
+		dirs[n++] = (struct confine_dir){p->state, 1};
+	if (p->run != NULL)
+		dirs[n++] = (struct confine_dir){p->run, 1};
 	for (i = 0; i < m->policy_file_count; i++) {
 		parents[found++] = parent_of(m->policy_files[i]);
 		real = realpath(m->policy_files[i], NULL);
@@ -365,7 +372,9 @@ open_audit(struct monitor *m, const struct options *o, const struct paths *p)
 		derived = name_of_command(o->command);
 	m->server_name = o->server != NULL ? o->server : derived; /* kept */
 	m->audit = audit_new(p->state);
-	if (!audit_has_key(m->audit))
+	if (p->state == NULL)
+		audit_disable(m->audit, m->no_state);
+	else if (!audit_has_key(m->audit))
 		warnf("%s/audit.key is not a private key file of ours: audit "
 		      "lines will have no digest of the arguments",
 		      p->state);
@@ -442,6 +451,31 @@ run(struct monitor *m, struct options *o, struct inherited *in,
 	return monitor_run(m);
 }
 
+/*
+ * A directory that was refused is not used for anything: neither written to
+ * nor closed to others.
+ */
+static void
+find_places(struct monitor *m, struct paths *p, const char *state)
+{
+	char *err = NULL;
+	enum paths_status st = paths_init(p, state, &err);
+
+	if (st == PATHS_NO_STATE) {
+		warnf("%s; without an audit %s", err,
+		      monitor_observes(m) ? "calls go on without evidence"
+					  : "calls are denied");
+		m->no_state = err; /* kept */
+		paths_free(p);
+	} else if (st == PATHS_NO_RUN) {
+		warnf("%s; reload will not reach this session", err);
+		free(err);
+		free(p->run);
+		p->run = NULL;
+	}
+	m->run_dir = p->run;
+}
+
 int
 cmd_run(int argc, char **argv)
 {
@@ -449,7 +483,6 @@ cmd_run(int argc, char **argv)
 	static struct options o; /* the monitor goes on using them */
 	struct inherited in;
 	struct paths p;
-	char *err = NULL;
 	int r;
 
 	spawn_inherit(&in);
@@ -459,10 +492,7 @@ cmd_run(int argc, char **argv)
 	prepare(&m, &o);
 	if (load_policy(&m, &o) == -1)
 		return EXIT_USAGE;
-	if (paths_init(&p, o.state, &err) == -1)
-		warnf("%s; without an audit calls are denied", err);
-	free(err);
-	m.run_dir = p.run;
+	find_places(&m, &p, o.state);
 	r = run(&m, &o, &in, &p);
 	debugf("exit status %d", r);
 	return r;

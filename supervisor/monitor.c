@@ -3,6 +3,7 @@
  * waited for; what cannot be written waits in a buffer, and the side that
  * fills a buffer is not read while it is full.
  */
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -279,8 +280,12 @@ monitor_run(struct monitor *m)
 
 	while (!life_finished(m, now_ns())) {
 		fill(m, p);
-		if (wait_for_events(m, p, &awake) < 0)
+		if (wait_for_events(m, p, &awake) < 0) {
+			if (errno != EINTR && errno != EAGAIN)
+				fatal("cannot wait for events: %s",
+				      strerror(errno));
 			continue;
+		}
 		turn(m, p);
 	}
 	last_lines(m);

@@ -94,6 +94,7 @@ struct monitor {
 	long processors;   /* that this process may run on */
 	int mode_override; /* enum policy_mode, or -1 */
 	struct audit *audit;
+	const char *no_state; /* why there is no state directory, or NULL */
 	const char *server_name;
 	char session[33];
 	uint32_t layers; /* of the monitor itself */
@@ -123,10 +124,10 @@ struct monitor {
 	int signal_fd, reload_fd, children_fd; /* -1 if not there */
 	pid_t others[64]; /* children that came with us through execve */
 	size_t other_count;
-	int session_fd; /* our file in the runtime directory, locked */
-	char *run_dir;
-	int started;      /* both relays have said HELLO */
-	pid_t server_pid; /* 0 when reaped */
+	int session_fd;      /* our file in the runtime directory, locked */
+	const char *run_dir; /* NULL if there is none */
+	int started;         /* both relays have said HELLO */
+	pid_t server_pid;    /* 0 when reaped */
 	int server_status;
 	int server_gone;
 	uint64_t server_gone_since;

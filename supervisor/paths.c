@@ -127,9 +127,35 @@ is_ours_to_close(const char *path)
 	return e == NULL;
 }
 
-/* foreign: the person named it, and may have meant another one. */
 static int
-make_private(const char *path, int foreign, char **err)
+judge(const char *path, const struct stat *st, char **err)
+{
+	if (!S_ISDIR(st->st_mode)) {
+		*err = xasprintf("%s is %s", path,
+				 S_ISLNK(st->st_mode) ? "a symbolic link"
+						      : "not a directory");
+		return -1;
+	}
+	if (st->st_uid != geteuid()) {
+		*err = xasprintf("%s belongs to uid %u, not to you (%u)", path,
+				 (unsigned)st->st_uid, (unsigned)geteuid());
+		return -1;
+	}
+	if ((st->st_mode & 077) != 0 && !is_ours_to_close(path)) {
+		*err = xasprintf("%s is open to others and holds other files: "
+				 "name a directory of its own",
+				 path);
+		return -1;
+	}
+	if (access(path, R_OK | W_OK | X_OK) == -1) {
+		*err = xasprintf("%s: %s", path, strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
+static int
+make_private(const char *path, char **err)
 {
 	struct stat st;
 
@@ -137,23 +163,8 @@ make_private(const char *path, int foreign, char **err)
 		*err = xasprintf("cannot make %s: %s", path, strerror(errno));
 		return -1;
 	}
-	if (!S_ISDIR(st.st_mode)) {
-		*err = xasprintf("%s is %s", path,
-				 S_ISLNK(st.st_mode) ? "a symbolic link"
-						     : "not a directory");
+	if (judge(path, &st, err) == -1)
 		return -1;
-	}
-	if (st.st_uid != geteuid()) {
-		*err = xasprintf("%s belongs to uid %u, not to you (%u)", path,
-				 (unsigned)st.st_uid, (unsigned)geteuid());
-		return -1;
-	}
-	if ((st.st_mode & 077) != 0 && foreign && !is_ours_to_close(path)) {
-		*err = xasprintf("%s is open to others and holds other files: "
-				 "name a directory of its own",
-				 path);
-		return -1;
-	}
 	if ((st.st_mode & 077) != 0 && chmod(path, 0700) == -1) {
 		*err = xasprintf("%s is open to others and cannot be closed: "
 				 "%s",
@@ -163,18 +174,74 @@ make_private(const char *path, int foreign, char **err)
 	return 0;
 }
 
+/* Whether the first directory above path that is there lets us make it. */
+static int
+can_be_made(const char *path, char **err)
+{
+	char *parent = xstrdup(path), *slash;
+	int r = 1;
+
+	do {
+		slash = strrchr(parent, '/');
+		if (slash == NULL || slash == parent)
+			strcpy(parent, "/");
+		else
+			*slash = '\0';
+	} while (access(parent, F_OK) == -1 && errno == ENOENT &&
+		 strcmp(parent, "/") != 0);
+	if (access(parent, W_OK | X_OK) == -1) {
+		*err = xasprintf("%s cannot be made: %s: %s", path, parent,
+				 strerror(errno));
+		r = -1;
+	}
+	free(parent);
+	return r;
+}
+
 int
+paths_check(const char *path, char **err)
+{
+	struct stat st;
+
+	*err = NULL;
+	if (lstat(path, &st) == 0)
+		return judge(path, &st, err);
+	if (errno == ENOENT && path[0] == '/')
+		return can_be_made(path, err);
+	*err = xasprintf("%s: %s", path, strerror(errno));
+	return -1;
+}
+
+/* A sentence if there is no telling where the directory is. */
+static char *
+no_place(const struct paths *p, const char *state)
+{
+	char *h;
+
+	if (state != NULL && state[0] == '\0')
+		return xstrdup("the state directory has no name");
+	if (state != NULL)
+		return p->state[0] == '/'
+			   ? NULL
+			   : xstrdup("the current directory is gone: name an "
+				     "absolute --state");
+	h = home();
+	if (h == NULL)
+		return xasprintf("there is no home directory for uid %u in "
+				 "the password database: use --state",
+				 (unsigned)geteuid());
+	free(h);
+	return NULL;
+}
+
+enum paths_status
 paths_init(struct paths *p, const char *state, char **err)
 {
-	*err = NULL;
 	paths_guess(p, state);
-	if (state != NULL && state[0] == '\0') {
-		*err = xstrdup("the state directory has no name");
-		return -1;
-	}
-	if (make_private(p->state, state != NULL, err) == -1)
-		return -1;
-	return make_private(p->run, 0, err);
+	*err = no_place(p, state);
+	if (*err != NULL || make_private(p->state, err) == -1)
+		return PATHS_NO_STATE;
+	return make_private(p->run, err) == 0 ? PATHS_OK : PATHS_NO_RUN;
 }
 
 void
@@ -194,6 +261,14 @@ paths_default_policy(void)
 			: xstrdup("/nonexistent/doorward/policy.yaml");
 	free(h);
 	return out;
+}
+
+int
+paths_policy_exists(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 || errno != ENOENT;
 }
 
 char *

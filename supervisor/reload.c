@@ -65,6 +65,8 @@ open_session(struct monitor *m)
 void
 reload_setup(struct monitor *m)
 {
+	if (m->run_dir == NULL)
+		return;
 	m->reload_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (m->reload_fd != -1 &&
 	    inotify_add_watch(m->reload_fd, m->run_dir, IN_MOVED_TO) == -1) {
@@ -164,14 +166,15 @@ reload_ready(struct monitor *m)
 void
 reload_teardown(struct monitor *m)
 {
-	char *path = session_path(m);
+	char *path;
 
-	if (m->session_fd != -1) {
-		unlink(path);
-		close(m->session_fd);
-		m->session_fd = -1;
-	}
+	if (m->session_fd == -1)
+		return;
+	path = session_path(m);
+	unlink(path);
 	free(path);
+	close(m->session_fd);
+	m->session_fd = -1;
 }
 
 static int
@@ -283,7 +286,7 @@ reload(const char *run)
 	randombytes_buf(raw, sizeof(raw));
 	sodium_bin2hex(nonce, sizeof(nonce), raw, sizeof(raw));
 	if (list(run, &rd) == -1) {
-		printf("no running session\n");
+		printf("no running session: %s: %s\n", run, strerror(errno));
 		return EXIT_OK;
 	}
 	collect(run, &rd, nonce); /* removes what dead sessions left */
@@ -340,6 +343,10 @@ cmd_reload(int argc, char **argv)
 		}
 	}
 	if (optind != argc) {
+		fprintf(stderr,
+			"doorward: reload: unexpected argument "
+			"\"%s\"\n",
+			argv[optind]);
 		usage(stderr);
 		return EXIT_USAGE;
 	}

@@ -67,32 +67,55 @@ keys_have_duplicate(struct key_span *keys, size_t n)
 }
 
 /*
- * Folds to lower ASCII as a case-insensitive decoder would: U+017F is an s
- * and U+212A a k.  Returns the folded length, or 0 if it cannot be one of
- * our short ASCII names.
+ * Letters that some case-insensitive decoder takes for ASCII ones: Go and
+ * JSON libraries fold U+017F and U+212A, Java's String U+0130 and U+0131,
+ * Python's casefold the ligatures U+FB05 and U+FB06.
+ */
+static const struct {
+	const char *utf8, *ascii;
+} folds[] = {
+    {"\xc5\xbf", "s"}, {"\xe2\x84\xaa", "k"},  {"\xc4\xb0", "i"},
+    {"\xc4\xb1", "i"}, {"\xef\xac\x85", "st"}, {"\xef\xac\x86", "st"},
+};
+
+/* The ASCII for the letter at p, and its length in *k; NULL if it has none. */
+static const char *
+fold_letter(const char *p, size_t len, size_t *k)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(folds) / sizeof(folds[0]); i++) {
+		*k = strlen(folds[i].utf8);
+		if (len >= *k && memcmp(p, folds[i].utf8, *k) == 0)
+			return folds[i].ascii;
+	}
+	return NULL;
+}
+
+/*
+ * Folds to lower ASCII as a case-insensitive decoder would.  Returns the
+ * folded length, or 0 if it cannot be one of our short ASCII names.
  */
 static size_t
 fold(const char *p, size_t len, char *out, size_t size)
 {
-	size_t i = 0, o = 0;
-	char c;
+	size_t i = 0, o = 0, k;
+	const char *ascii;
 
 	while (i < len && o < size) {
-		c = p[i];
-		if (c >= 'A' && c <= 'Z') {
-			c = (char)(c - 'A' + 'a');
+		if ((p[i] & 0x80) == 0) {
+			out[o++] = p[i] >= 'A' && p[i] <= 'Z'
+				       ? (char)(p[i] - 'A' + 'a')
+				       : p[i];
 			i++;
-		} else if (len - i >= 2 && memcmp(p + i, "\xc5\xbf", 2) == 0) {
-			c = 's';
-			i += 2;
-		} else if (len - i >= 3 &&
-			   memcmp(p + i, "\xe2\x84\xaa", 3) == 0) {
-			c = 'k';
-			i += 3;
-		} else {
-			i++;
+			continue;
 		}
-		out[o++] = c;
+		ascii = fold_letter(p + i, len - i, &k);
+		if (ascii == NULL || size - o < strlen(ascii))
+			return 0;
+		memcpy(out + o, ascii, strlen(ascii));
+		o += strlen(ascii);
+		i += k;
 	}
 	return i == len ? o : 0;
 }

@@ -21,8 +21,8 @@ int keys_have_duplicate(struct key_span *keys, size_t n);
 
 /*
  * 1 if the key equals one of the protocol's envelope keys (in_params: one of
- * params' keys) but for ASCII case, U+017F or U+212A, and is not that key
- * itself.
+ * params' keys) but for ASCII case or letters that decoders fold to ASCII
+ * (U+017F, U+212A, U+0130, U+0131, U+FB05, U+FB06), and is not that key.
  */
 int key_is_variant(const char *p, size_t len, int in_params);
 

@@ -66,9 +66,21 @@ class Doctor(dw.TestCase):
     def test_directory_open_to_others(self):
         os.mkdir(self.state)
         os.chmod(self.state, 0o755)
+        self.assertTrue(self.one(self.examine(), "state")["ok"])    # a run closes it
+        with open(os.path.join(self.state, "foreign"), "w"):
+            pass
         line = self.one(self.examine(), "state")
         self.assertFalse(line["ok"])
-        self.assertIn("0755", line["how"])
+        self.assertIn("open to others", line["how"])
+        self.assertNotIn("chmod", line["remedy"])
+
+    def test_directory_that_cannot_be_made(self):
+        with open(self.state, "w"):
+            pass
+        line = self.one(self.examine(), "state")
+        self.assertFalse(line["ok"])
+        self.state += "/below"
+        self.assertFalse(self.one(self.examine(), "state")["ok"])
 
     def test_audit_that_would_be_refused(self):
         os.mkdir(self.state, 0o700)

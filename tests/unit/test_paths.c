@@ -92,7 +92,7 @@ refused(const char *state, const char *words)
 	struct paths p;
 	char *err;
 
-	assert_int_equal(paths_init(&p, state, &err), -1);
+	assert_true(paths_init(&p, state, &err) < PATHS_OK);
 	assert_non_null(err);
 	if (strstr(err, words) == NULL)
 		fail_msg("\"%s\" does not say \"%s\"", err, words);
@@ -286,6 +286,38 @@ programs(void **state)
 
 #define IN_TOP(f) cmocka_unit_test_setup_teardown(f, make_top, remove_top)
 
+/* What cannot be looked at is not the want of a policy. */
+static void
+policy_exists(void **state)
+{
+	char dir[] = "/tmp/doorward-paths-XXXXXX", path[64];
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/p", dir);
+	assert_int_equal(paths_policy_exists(path), 0);
+	assert_int_equal(symlink("nowhere", path), 0);
+	assert_int_equal(paths_policy_exists(path), 1);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(symlink("p", path), 0);
+	assert_int_equal(paths_policy_exists(path), 1);
+	strcat(path, "/below");
+	assert_int_equal(paths_policy_exists(path), 1);
+	path[strlen(path) - strlen("/below")] = '\0';
+	assert_int_equal(unlink(path), 0);
+	close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	strcat(path, "/below");
+	assert_int_equal(paths_policy_exists(path), 1);
+	path[strlen(path) - strlen("/below")] = '\0';
+	assert_int_equal(unlink(path), 0);
+	if (geteuid() != 0) {
+		assert_int_equal(chmod(dir, 0), 0);
+		assert_int_equal(paths_policy_exists(path), 1);
+		assert_int_equal(chmod(dir, 0700), 0);
+	}
+	assert_int_equal(rmdir(dir), 0);
+}
+
 int
 main(void)
 {
@@ -294,6 +326,7 @@ main(void)
 	    IN_TOP(links),          IN_TOP(no_directories),
 	    IN_TOP(somebody_elses), IN_TOP(open_to_others),
 	    IN_TOP(defaults),       IN_TOP(programs),
+	    IN_TOP(policy_exists),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -88,6 +88,13 @@ variants(void **state)
 	assert_false(variant("Name", 0));
 	assert_true(variant("Name", 1));
 	assert_true(variant("ta\xc5\xbf\xe2\x84\xaa", 1));
+	assert_true(variant("ur\xc4\xb1", 1));
+	assert_true(variant("\xc4\xb0"
+			    "d",
+			    0));
+	assert_true(variant("reque\xef\xac\x85State", 1));
+	assert_true(variant("reque\xef\xac\x86State", 1));
+	assert_false(variant("reque\xef\xac\x87State", 1));
 	assert_true(variant("InputResponses", 1));
 	assert_true(variant("inputresponses", 1));
 	assert_false(variant("inputResponses", 1));
