@@ -1,5 +1,6 @@
 # Doorward.  Plain make, no configure: compiler flags are probed and printed.
 #
+#	make deps		install by apt what building needs
 #	make			build/doorward, build/doorward-relay
 #	make demo		build, then run the demonstration
 #	make check		all tests that fit into a quarter of an hour
@@ -146,8 +147,12 @@ $(B)/fuzz/%: tests/fuzz/%.c $(FUZZ_SOURCES)
 flags:
 	@echo "CC=$(CC)"; echo "CFLAGS=$(CFLAGS)"; echo "LDFLAGS=$(LDFLAGS)"
 
+# What building needs; the tests need more.
 deps:
-	@tests/deps.sh
+	@tests/deps.sh build
+
+test-deps:
+	@tests/deps.sh test
 
 test-programs: all $(UNIT) $(HELPERS) $(TESTED)
 
@@ -158,10 +163,10 @@ demo: deps
 	@$(MAKE) --no-print-directory all
 	@$(B)/doorward$(SUFFIX) demo
 
-check: deps
+check: test-deps
 	@BUILD=$(B) SUFFIX=$(SUFFIX) FUZZ_SECONDS=$(FUZZ_SECONDS) tests/check.sh
 
-check-long: deps
+check-long: test-deps
 	@BUILD=$(B) SUFFIX=$(SUFFIX) FUZZ_SECONDS=$(FUZZ_SECONDS) tests/check.sh --long
 
 lint:
@@ -172,7 +177,7 @@ fuzzers: $(FUZZERS)
 fuzz: $(FUZZERS)
 	@BUILD=$(B) FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run.sh
 
-bench: deps
+bench: test-deps
 	@$(MAKE) --no-print-directory all test-programs
 	@BUILD=$(B) tests/bench/run.sh
 
@@ -207,7 +212,7 @@ dist:
 clean:
 	rm -rf build build-san dist
 
-.PHONY: all flags deps test-programs unit demo check check-long lint fuzz fuzzers \
+.PHONY: all flags deps test-deps test-programs unit demo check check-long lint fuzz fuzzers \
 	bench install uninstall dist clean
 .SECONDARY:
 

@@ -1,12 +1,26 @@
 #!/bin/sh
-# Installs by apt what is missing for building and testing, as root or with
-# sudo; otherwise prints the line to run and stops.
+# Installs by apt what is missing, as root or with sudo; otherwise prints the
+# line to run and stops.
+#
+#	deps.sh build	what it takes to build (and so for the demonstration)
+#	deps.sh [test]	and to test: compilers, linters, node
 set -eu
 
-packages="gcc make pkg-config libseccomp-dev libcjson-dev libyaml-dev
-libcap-dev libsodium-dev libcmocka-dev libcap2-bin clang clang-tidy
-clang-format libclang-rt-dev cppcheck valgrind universal-ctags mandoc python3 git"
-command -v npm >/dev/null 2>&1 || packages="$packages npm"
+packages="gcc make libc6-dev libseccomp-dev libcjson-dev libyaml-dev
+libcap-dev libsodium-dev"
+case ${1:-test} in
+build) ;;
+test)
+	packages="$packages libcmocka-dev libcap2-bin clang clang-tidy
+clang-format libclang-rt-dev cppcheck valgrind universal-ctags mandoc python3
+git"
+	command -v npm >/dev/null 2>&1 || packages="$packages npm"
+	;;
+*)
+	echo "usage: deps.sh [build | test]" >&2
+	exit 2
+	;;
+esac
 
 missing=""
 for p in $packages; do
