@@ -415,7 +415,7 @@ class Pages(dw.TestCase):
 
     def test_mandoc(self):
         if shutil.which("mandoc") is None:
-            self.fail("mandoc is missing: make deps")
+            self.fail("mandoc is missing: make test-deps")
         self.assertGreater(len(PAGES), 8)
         for path in PAGES:
             with self.subTest(page=os.path.basename(path)):
@@ -542,7 +542,7 @@ class Readme(dw.TestCase):
         for name in ("README.md", "SECURITY.md"):
             for text in re.findall(r"`([^`\n]+)`", read(name)) + self.code("sh"):
                 named |= set(re.findall(r"\bmake ([a-z][a-z-]*)", text))
-        self.assertLessEqual({"demo", "check", "bench", "install", "uninstall"},
+        self.assertLessEqual({"deps", "demo", "check", "bench", "install", "uninstall"},
                              named)
         self.assertEqual(named - targets, set())
 
@@ -573,8 +573,22 @@ class Readme(dw.TestCase):
         own = args[1:args.index("--")]
         self.assertEqual(options(" ".join(own)) - options(help_of("run")), set())
 
+    def hold_audit_line(self, line):
+        """What the README shows of the line, in pieces, is in the line."""
+        shown = next(t for lang, t in self.blocks
+                     if not lang and t.startswith('{"v":1,'))
+        shown = re.sub(r'"time":"[^"]*"', '"time":"T"', shown.replace("\n", " "))
+        line = re.sub(r'"time":"[^"]*"', '"time":"T"', line)
+        pieces = [p.strip(" ,}").replace(", ", ",") for p in shown.split(" ... ")]
+        self.assertGreater(len(pieces), 2)
+        at = 0
+        for piece in pieces:
+            self.assertIn(piece, line[at:])
+            at = line.index(piece, at) + len(piece)
+
     def test_policy_and_denial(self):
-        """The policy loads, and the command prints what is printed there."""
+        """The policy loads, the command prints what is printed there, and
+        the audit has the line."""
         policy, = self.code("yaml")
         script = next(t for t in self.code("sh") if t.startswith("printf"))
         want = next(t for t in self.code("json") if t.startswith('{"jsonrpc"'))
@@ -590,6 +604,9 @@ class Readme(dw.TestCase):
                                   stderr=subprocess.PIPE, timeout=30 * dw.SLOW)
             self.assertEqual((done.returncode, done.stdout, done.stderr),
                              (0, want, ""))
+            with open(os.path.join(d, "s", "audit.jsonl")) as f:
+                line, = [x for x in f if '"verdict":"deny"' in x]
+            self.hold_audit_line(line.replace(mine, path))
             status, out, err = dw.run("policy", "check", mine)
         check = next(t for lang, t in self.blocks
                      if not lang and t.endswith("\nok\n"))
@@ -623,6 +640,16 @@ class Readme(dw.TestCase):
         status, out, _ = dw.run("version")
         self.assertEqual(status, 0)
         self.assertIn("\n$ doorward version\n" + out, page("doorward.1"))
+        self.assertEqual(dw.run("version", "--state", "/nowhere"), (0, out, ""))
+        status, out, err = dw.run("version", "x")
+        self.assertEqual((status, out), (2, ""))
+        self.assertTrue(err.startswith('doorward: version: unexpected argument "x"\nusage: '), err)
+
+    def test_ways_to_ask_for_help(self):
+        want = dw.run("--help")
+        self.assertEqual((want[0], want[2]), (0, ""))
+        for word in ("-h", "help"):
+            self.assertEqual(dw.run(word), want)
 
     def test_security_table(self):
         """One row for each process, and each library that is linked."""
