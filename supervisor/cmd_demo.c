@@ -147,21 +147,35 @@ has(const char *p, size_t n, const char *what)
 	return p != NULL && memmem(p, n, what, strlen(what)) != NULL;
 }
 
-/* For a line of ours: white space that was escaped becomes spaces, and other
- * escapes of one character that character; in place, returns the length. */
+/* What stands for \c on a line of ours; 0: leave it as it is. */
+static char
+plain(char c)
+{
+	switch (c) {
+	case 'n':
+	case 'r':
+	case 't':
+		return ' ';
+	case '"':
+	case '\\':
+	case '/':
+		return c;
+	default:
+		return 0;
+	}
+}
+
+/* Takes JSON's escapes of one character out, in place; returns the length. */
 static size_t
 unescape(char *p, size_t len)
 {
 	size_t i, out = 0;
+	char c;
 
 	for (i = 0; i < len; i++) {
-		if (p[i] == '\\' && i + 1 < len &&
-		    memchr("nrt\"\\/", p[i + 1], 6) != NULL) {
-			i++;
-			p[out++] = memchr("nrt", p[i], 3) != NULL ? ' ' : p[i];
-		} else {
-			p[out++] = p[i];
-		}
+		c = p[i] == '\\' && i + 1 < len ? plain(p[i + 1]) : 0;
+		i += c != 0;
+		p[out++] = c != 0 ? c : p[i];
 	}
 	return out;
 }
