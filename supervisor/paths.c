@@ -184,7 +184,7 @@ can_be_made(const char *path, char **err)
 	do {
 		slash = strrchr(parent, '/');
 		if (slash == NULL || slash == parent)
-			strcpy(parent, "/");
+			parent[1] = '\0'; /* it begins with the root */
 		else
 			*slash = '\0';
 	} while (access(parent, F_OK) == -1 && errno == ENOENT &&

@@ -71,23 +71,23 @@ keys_have_duplicate(struct key_span *keys, size_t n)
  * JSON libraries fold U+017F and U+212A, Java's String U+0130 and U+0131,
  * Python's casefold the ligatures U+FB05 and U+FB06.
  */
-static const struct {
+static const struct letter {
 	const char *utf8, *ascii;
 } folds[] = {
     {"\xc5\xbf", "s"}, {"\xe2\x84\xaa", "k"},  {"\xc4\xb0", "i"},
     {"\xc4\xb1", "i"}, {"\xef\xac\x85", "st"}, {"\xef\xac\x86", "st"},
 };
 
-/* The ASCII for the letter at p, and its length in *k; NULL if it has none. */
-static const char *
-fold_letter(const char *p, size_t len, size_t *k)
+/* The row for the letter at p, or NULL. */
+static const struct letter *
+find_letter(const char *p, size_t len)
 {
-	size_t i;
+	size_t i, k;
 
 	for (i = 0; i < sizeof(folds) / sizeof(folds[0]); i++) {
-		*k = strlen(folds[i].utf8);
-		if (len >= *k && memcmp(p, folds[i].utf8, *k) == 0)
-			return folds[i].ascii;
+		k = strlen(folds[i].utf8);
+		if (len >= k && memcmp(p, folds[i].utf8, k) == 0)
+			return &folds[i];
 	}
 	return NULL;
 }
@@ -99,8 +99,9 @@ fold_letter(const char *p, size_t len, size_t *k)
 static size_t
 fold(const char *p, size_t len, char *out, size_t size)
 {
-	size_t i = 0, o = 0, k;
-	const char *ascii;
+	size_t i = 0, o = 0;
+	const struct letter *l;
+	const char *a;
 
 	while (i < len && o < size) {
 		if ((p[i] & 0x80) == 0) {
@@ -110,12 +111,14 @@ fold(const char *p, size_t len, char *out, size_t size)
 			i++;
 			continue;
 		}
-		ascii = fold_letter(p + i, len - i, &k);
-		if (ascii == NULL || size - o < strlen(ascii))
+		l = find_letter(p + i, len - i);
+		if (l == NULL)
 			return 0;
-		memcpy(out + o, ascii, strlen(ascii));
-		o += strlen(ascii);
-		i += k;
+		for (a = l->ascii; *a != '\0' && o < size; a++)
+			out[o++] = *a;
+		if (*a != '\0')
+			return 0;
+		i += strlen(l->utf8);
 	}
 	return i == len ? o : 0;
 }
