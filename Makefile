@@ -163,10 +163,10 @@ demo: deps
 	@$(MAKE) --no-print-directory all
 	@$(B)/doorward$(SUFFIX) demo
 
-check: test-deps
+check: deps test-deps
 	@BUILD=$(B) SUFFIX=$(SUFFIX) FUZZ_SECONDS=$(FUZZ_SECONDS) tests/check.sh
 
-check-long: test-deps
+check-long: deps test-deps
 	@BUILD=$(B) SUFFIX=$(SUFFIX) FUZZ_SECONDS=$(FUZZ_SECONDS) tests/check.sh --long
 
 lint:
@@ -177,7 +177,7 @@ fuzzers: $(FUZZERS)
 fuzz: $(FUZZERS)
 	@BUILD=$(B) FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run.sh
 
-bench: test-deps
+bench: deps test-deps
 	@$(MAKE) --no-print-directory all test-programs
 	@BUILD=$(B) tests/bench/run.sh
 
