@@ -188,6 +188,15 @@ class Proc(dw.TestCase):
                                      ["landlock:%d" % abi] if abi else [], who)
                     self.assertLessEqual({"seccomp", "no_new_privs"}, set(said), who)
 
+    def test_no_namespaces(self):
+        """A whole session where the kernel gives none, with Landlock and without."""
+        for abi in ({}, {"DOORWARD_TEST_LANDLOCK_ABI": "0"}):
+            with self.subTest(abi):
+                layers = self.layers({"DOORWARD_TEST_NO_NAMESPACES": "1", **abi})
+                for who, said in layers.items():
+                    self.assertEqual([x for x in said if x.endswith("_ns")], [], who)
+                    self.assertLessEqual({"seccomp", "no_new_privs"}, set(said), who)
+
     def layers(self, env):
         """What session_start says in a session that does its work."""
         w = self.session("version: 1\nrules:\n  - {id: no, tool: bad, action: block}\n",
