@@ -399,7 +399,6 @@ prepare(struct monitor *m, const struct options *o)
 	m->signal_fd = m->reload_fd = m->children_fd = m->session_fd = -1;
 	m->at_server = requests_new();
 	m->at_client = requests_new();
-	m->initialize_id.p = xstrdup("");
 	out_init(&m->to_stderr, STDERR_FILENO);
 	stderr_out = &m->to_stderr;
 	log_set_sink(sink);

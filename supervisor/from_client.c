@@ -178,14 +178,9 @@ notification(struct monitor *m, struct message *msg)
 }
 
 static void
-remember_initialize(struct monitor *m, const struct message *msg)
+note_initialize_sent(struct monitor *m, const struct message *msg)
 {
-	if (strcmp(msg->method, "initialize") != 0)
-		return;
-	free((char *)(uintptr_t)m->initialize_id.p);
-	m->initialize_id = msg->id;
-	m->initialize_id.p = xmemdupz(msg->id.p, msg->id.len);
-	if (m->legacy == LEGACY_NONE)
+	if (strcmp(msg->method, "initialize") == 0 && m->legacy == LEGACY_NONE)
 		m->legacy = LEGACY_OPENING;
 }
 
@@ -202,7 +197,7 @@ forward_request(struct monitor *m, const struct message *msg, const char *tool,
 	r->modern = (uint8_t)msg->modern;
 	r->audited = (uint8_t)v->audited;
 	r->task = (uint8_t)msg->task;
-	remember_initialize(m, msg);
+	note_initialize_sent(m, msg);
 	stage_forward(m, msg, v->audited, r, counter(m, v));
 }
 

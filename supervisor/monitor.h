@@ -114,7 +114,6 @@ struct monitor {
 	int audit_failing;
 
 	enum legacy_state legacy;
-	struct scalar initialize_id; /* owned bytes, while opening */
 	struct counters count;
 	unsigned notes;      /* dropped lines told on stderr */
 	unsigned drop_lines; /* dropped lines with an audit line */
