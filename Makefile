@@ -57,7 +57,7 @@ say =
 endif
 
 B := $(BUILD)
-LIBS_DOORWARD := -lcjson -lyaml -lseccomp -lcap -lsodium
+LIBS_DOORWARD := -lcjson -lyaml -lseccomp -lcap -lsodium -lpcre2-8
 LIBS_RELAY := -lseccomp -lcap
 
 objs = $(patsubst %.c,$(B)/obj/%.o,$(wildcard $(1)))

@@ -13,7 +13,7 @@ struct policy;
 
 enum policy_mode { POLICY_ENFORCE, POLICY_OBSERVE };
 enum policy_action { ACTION_ALLOW, ACTION_ASK, ACTION_BLOCK };
-enum policy_format { FORMAT_OWN, FORMAT_GUARD, FORMAT_BOUNCER };
+enum policy_format { FORMAT_OWN, FORMAT_GUARD, FORMAT_BOUNCER, FORMAT_PACK };
 enum policy_args { ARGS_FULL, ARGS_REDACTED, ARGS_NONE };
 enum policy_sync { SYNC_NEVER, SYNC_INTERVAL, SYNC_ALWAYS };
 

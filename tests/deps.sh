@@ -7,7 +7,7 @@
 set -eu
 
 packages="gcc make libc6-dev libseccomp-dev libcjson-dev libyaml-dev
-libcap-dev libsodium-dev"
+libcap-dev libsodium-dev libpcre2-dev"
 case ${1:-test} in
 build) ;;
 test)
