@@ -109,6 +109,7 @@ load_root(struct load *l, const struct node *root)
 	case FORMAT_GUARD:
 		return load_guard(l, root);
 	case FORMAT_BOUNCER:
+	case FORMAT_PACK:
 		break;
 	}
 	return load_bouncer(l, root);
@@ -184,11 +185,14 @@ hash_texts(struct policy *p, const struct policy_text *texts, size_t n)
 
 struct policy *
 policy_load_text(const struct policy_text *texts, size_t n,
+		 const struct policy_text *packs, size_t npacks,
 		 struct policy_error *err)
 {
 	struct policy *p = xcalloc(1, sizeof(*p));
 	size_t i;
 
+	(void)packs;
+	(void)npacks;
 	memset(err, 0, sizeof(*err));
 	p->mode.value = POLICY_ENFORCE;
 	p->default_action.value = ACTION_ALLOW;
@@ -282,7 +286,8 @@ read_file(const char *file, struct buf *b, char **warning,
 }
 
 struct policy *
-policy_load(const char *const *files, size_t n, struct policy_error *err)
+policy_load(const char *const *files, size_t n, const char *packs_dir,
+	    struct policy_error *err)
 {
 	struct policy_text *texts = xcalloc(n, sizeof(*texts));
 	struct buf *bytes = xcalloc(n, sizeof(*bytes));
@@ -290,6 +295,7 @@ policy_load(const char *const *files, size_t n, struct policy_error *err)
 	struct policy *p = NULL;
 	size_t i;
 
+	(void)packs_dir;
 	memset(err, 0, sizeof(*err));
 	for (i = 0; i < n; i++) {
 		if (read_file(files[i], &bytes[i], &warnings[i], err) < 0) {
@@ -301,7 +307,7 @@ policy_load(const char *const *files, size_t n, struct policy_error *err)
 		texts[i].len = buf_used(&bytes[i]);
 	}
 	if (i == n)
-		p = policy_load_text(texts, n, err);
+		p = policy_load_text(texts, n, NULL, 0, err);
 	for (i = 0; i < n; i++) {
 		if (p != NULL && warnings[i] != NULL)
 			policy_warn(p, warnings[i]);

@@ -146,6 +146,8 @@ policy_format_name(enum policy_format f)
 		return "own";
 	case FORMAT_GUARD:
 		return "guard";
+	case FORMAT_PACK:
+		return "pack";
 	case FORMAT_BOUNCER:
 		break;
 	}

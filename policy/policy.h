@@ -31,13 +31,15 @@ void policy_error_clear(struct policy_error *e);
 char *policy_error_format(const struct policy_error *e);
 
 /*
- * Loads n files, later ones on top, over the built-in defaults (n may be 0).
+ * Loads n files, later ones on top, over the built-in packs and defaults (n
+ * may be 0).  packs_dir is the directory of the packs, each a file NAME.yaml;
+ * with NULL there are no packs.  It is opened only if packs are wanted.
  * Returns a policy that the caller frees with policy_free(), or NULL with
  * *err filled (the caller clears it).  All or nothing: a file that cannot be
  * read or has any mistake is an error.
  */
 struct policy *policy_load(const char *const *files, size_t n,
-			   struct policy_error *err);
+			   const char *packs_dir, struct policy_error *err);
 
 /* A policy that is in memory already: its name for messages, its bytes. */
 struct policy_text {
@@ -46,8 +48,9 @@ struct policy_text {
 	size_t len;
 };
 
-/* As policy_load(), without files. */
+/* As policy_load(), without files.  A pack's name is that of its file. */
 struct policy *policy_load_text(const struct policy_text *texts, size_t n,
+				const struct policy_text *packs, size_t npacks,
 				struct policy_error *err);
 
 void policy_free(struct policy *p);

@@ -237,10 +237,11 @@ static void
 policy(struct report *r, const char *const *files, size_t n)
 {
 	struct policy_error err = {0};
-	struct policy *p = policy_load(files, n, &err);
-	char *text;
+	char *text, *packs = paths_packs();
+	struct policy *p = policy_load(files, n, packs, &err);
 	size_t i;
 
+	free(packs);
 	if (p == NULL) {
 		text = policy_error_format(&err);
 		say(r, 0, "policy", text,

@@ -41,6 +41,8 @@ format_text(enum policy_format f)
 		return "Doorward's own format";
 	case FORMAT_GUARD:
 		return "MCP Guard's format";
+	case FORMAT_PACK:
+		return "a pack";
 	case FORMAT_BOUNCER:
 		break;
 	}
@@ -104,14 +106,14 @@ complain(struct policy_error *err)
 
 /* One mistake of each file; returns how many files have one. */
 static size_t
-check_each(const char *const *files, size_t n)
+check_each(const char *const *files, size_t n, const char *packs)
 {
 	struct policy_error err;
 	struct policy *p;
 	size_t i, bad = 0;
 
 	for (i = 0; i < n; i++) {
-		p = policy_load(&files[i], 1, &err);
+		p = policy_load(&files[i], 1, packs, &err);
 		if (p == NULL) {
 			complain(&err);
 			bad++;
@@ -122,14 +124,14 @@ check_each(const char *const *files, size_t n)
 }
 
 static int
-check_files(const char *const *files, size_t n)
+check_files(const char *const *files, size_t n, const char *packs)
 {
 	struct policy_error err;
 	struct policy *p;
 
-	if (check_each(files, n) > 0)
+	if (check_each(files, n, packs) > 0)
 		return EXIT_USAGE;
-	p = policy_load(files, n, &err);
+	p = policy_load(files, n, packs, &err);
 	if (p == NULL) {
 		complain(&err);
 		return EXIT_USAGE;
@@ -147,17 +149,18 @@ check_files(const char *const *files, size_t n)
 static int
 check_default(void)
 {
-	char *file = paths_default_policy();
+	char *file = paths_default_policy(), *packs = paths_packs();
 	const char *files[] = {file};
 	int result;
 
 	if (paths_policy_exists(file)) {
-		result = check_files(files, 1);
+		result = check_files(files, 1, packs);
 	} else {
 		printf("%s: there is none, so the built-in defaults hold\n",
 		       file);
-		result = check_files(NULL, 0);
+		result = check_files(NULL, 0, packs);
 	}
+	free(packs);
 	free(file);
 	return result;
 }
@@ -172,7 +175,8 @@ usage_error(const char *what, const char *arg)
 static int
 cmd_check(int argc, char **argv)
 {
-	int i;
+	char *packs;
+	int i, result;
 
 	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
 		if (strcmp(argv[i], "--") == 0) {
@@ -194,7 +198,11 @@ cmd_check(int argc, char **argv)
 	}
 	if (i == argc)
 		return check_default();
-	return check_files((const char *const *)argv + i, (size_t)(argc - i));
+	packs = paths_packs();
+	result = check_files((const char *const *)argv + i, (size_t)(argc - i),
+			     packs);
+	free(packs);
+	return result;
 }
 
 int

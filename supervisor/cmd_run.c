@@ -208,7 +208,9 @@ load_policy(struct monitor *m, struct options *o)
 	}
 	m->policy_files = o->policies;
 	m->policy_file_count = o->policy_count;
-	m->policy = policy_load(o->policies, o->policy_count, &err);
+	m->packs_dir = paths_packs(); /* kept */
+	m->policy =
+	    policy_load(o->policies, o->policy_count, m->packs_dir, &err);
 	for (i = 0; m->policy != NULL && i < policy_warning_count(m->policy);
 	     i++)
 		warnf("%s", policy_warning(m->policy, i));

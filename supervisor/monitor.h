@@ -91,6 +91,7 @@ struct monitor {
 	struct policy *policy;
 	const char *const *policy_files;
 	size_t policy_file_count;
+	const char *packs_dir; /* for reading the policy again */
 	long processors;   /* that this process may run on */
 	int mode_override; /* enum policy_mode, or -1 */
 	struct audit *audit;

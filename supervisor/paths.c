@@ -271,8 +271,9 @@ paths_policy_exists(const char *path)
 	return lstat(path, &st) == 0 || errno != ENOENT;
 }
 
-char *
-paths_program(const char *name)
+/* The executable's directory; NULL if /proc is not there to ask. */
+static char *
+program_dir(void)
 {
 	char exe[4096];
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
@@ -285,7 +286,32 @@ paths_program(const char *name)
 	if (slash == NULL)
 		return NULL;
 	*slash = '\0';
-	if (strcmp(exe, DW_BINDIR) == 0)
-		return xasprintf("%s/%s%s", DW_LIBEXECDIR, name, DW_SUFFIX);
-	return xasprintf("%s/%s%s", exe, name, DW_SUFFIX);
+	return xstrdup(exe);
+}
+
+char *
+paths_program(const char *name)
+{
+	char *dir = program_dir(), *out;
+
+	if (dir == NULL)
+		return NULL;
+	out = xasprintf("%s/%s%s",
+			strcmp(dir, DW_BINDIR) == 0 ? DW_LIBEXECDIR : dir, name,
+			DW_SUFFIX);
+	free(dir);
+	return out;
+}
+
+char *
+paths_packs(void)
+{
+	char *dir = program_dir(), *out;
+
+	if (dir == NULL || strcmp(dir, DW_BINDIR) == 0)
+		out = xstrdup(DW_DATADIR "/packs");
+	else
+		out = xasprintf("%s/packs", dir);
+	free(dir);
+	return out;
 }

@@ -51,4 +51,10 @@ int paths_policy_exists(const char *path);
  */
 char *paths_program(const char *name);
 
+/*
+ * The directory of the packs: beside the executable, or the compiled-in one,
+ * as paths_program() has it.  Caller frees; never NULL.
+ */
+char *paths_packs(void);
+
 #endif

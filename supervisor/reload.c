@@ -105,7 +105,8 @@ load_again(struct monitor *m, const char *nonce)
 	char *text;
 	size_t i;
 
-	p = policy_load(m->policy_files, m->policy_file_count, &err);
+	p = policy_load(m->policy_files, m->policy_file_count, m->packs_dir,
+			&err);
 	if (p == NULL) {
 		text = policy_error_format(&err);
 		warnf("reload: %s; the policy as it was stays in force", text);

@@ -66,7 +66,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int taken = 0;
 
 	for (n = 1; n <= 2; n++) {
-		p = policy_load_text(texts, n, &err);
+		p = policy_load_text(texts, n, NULL, 0, &err);
 		need(n == 1 || taken == (p != NULL));
 		taken = p != NULL;
 		if (p != NULL)

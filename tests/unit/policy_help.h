@@ -11,7 +11,7 @@ good(const char *text)
 {
 	struct policy_text t = {"p.yaml", text, strlen(text)};
 	struct policy_error err;
-	struct policy *p = policy_load_text(&t, 1, &err);
+	struct policy *p = policy_load_text(&t, 1, NULL, 0, &err);
 	char *s;
 
 	if (p == NULL) {
@@ -31,7 +31,7 @@ two(const char *below, const char *above)
 	struct policy_text t[2] = {{"a.yaml", below, strlen(below)},
 				   {"b.yaml", above, strlen(above)}};
 	struct policy_error err;
-	struct policy *p = policy_load_text(t, 2, &err);
+	struct policy *p = policy_load_text(t, 2, NULL, 0, &err);
 
 	if (p == NULL) {
 		print_error("refused: %s\n", err.text);
@@ -47,7 +47,7 @@ bad_bytes(const char *bytes, size_t len, const char *message)
 {
 	struct policy_text t = {"p.yaml", bytes, len};
 	struct policy_error err;
-	struct policy *p = policy_load_text(&t, 1, &err);
+	struct policy *p = policy_load_text(&t, 1, NULL, 0, &err);
 	char *s;
 
 	if (p != NULL) {

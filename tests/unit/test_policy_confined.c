@@ -60,7 +60,7 @@ load_confined(const char *path, int confined)
 	if (pid == 0) {
 		if (confined && confine() != 0)
 			_exit(90);
-		p = policy_load(&path, 1, &err);
+		p = policy_load(&path, 1, NULL, &err);
 		if (p == NULL) {
 			free(policy_error_format(&err));
 			policy_error_clear(&err);

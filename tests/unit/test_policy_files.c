@@ -68,7 +68,7 @@ refused(const char *path, const char *text)
 	struct policy_error err;
 	char *shown, *wanted = xasprintf("%s: %s", path, text);
 
-	assert_null(policy_load(&path, 1, &err));
+	assert_null(policy_load(&path, 1, NULL, &err));
 	shown = policy_error_format(&err);
 	assert_string_equal(shown, wanted);
 	free(shown);
@@ -138,7 +138,7 @@ warned(const char *path, mode_t mode, const char *warning)
 	char *wanted;
 
 	assert_int_equal(chmod(path, mode), 0);
-	p = policy_load(&path, 1, &err);
+	p = policy_load(&path, 1, NULL, &err);
 	assert_non_null(p);
 	if (warning == NULL) {
 		assert_int_equal(policy_warning_count(p), 0);
@@ -181,15 +181,15 @@ test_hash(void **state)
 	char *a = put("a.yaml", V1), *b = put("b.yaml", V1 "mode: observe\n");
 	const char *files[] = {a, b};
 	struct policy_error err;
-	struct policy *p = policy_load(NULL, 0, &err);
+	struct policy *p = policy_load(NULL, 0, NULL, &err);
 
 	(void)state;
 	assert_string_equal(policy_hash(p), HASH0);
 	policy_free(p);
-	p = policy_load(files, 1, &err);
+	p = policy_load(files, 1, NULL, &err);
 	assert_string_equal(policy_hash(p), HASH1);
 	policy_free(p);
-	p = policy_load(files, 2, &err);
+	p = policy_load(files, 2, NULL, &err);
 	assert_string_equal(policy_hash(p), HASH2);
 	assert_int_equal(policy_file_count(p), 2);
 	assert_string_equal(policy_file(p, 0), a);
@@ -208,8 +208,8 @@ test_hash_of_parts(void **state)
 	static const struct policy_text other[] = {{"a", "version: 1\n", 11},
 						   {"b", "\nversion: 1\n", 12}};
 	struct policy_error err;
-	struct policy *p = policy_load_text(one, 2, &err);
-	struct policy *q = policy_load_text(other, 2, &err);
+	struct policy *p = policy_load_text(one, 2, NULL, 0, &err);
+	struct policy *q = policy_load_text(other, 2, NULL, 0, &err);
 
 	(void)state;
 	assert_string_not_equal(policy_hash(p), policy_hash(q));

@@ -348,7 +348,7 @@ test_sizes(void **state)
 		t.name = "p.yaml";
 		t.bytes = text;
 		t.len = strlen(text);
-		assert_null(policy_load_text(&t, 1, &err));
+		assert_null(policy_load_text(&t, 1, NULL, 0, &err));
 		assert_int_equal(err.line, 2);
 		assert_int_equal(err.column, 19);
 		assert_non_null(strstr(err.text,

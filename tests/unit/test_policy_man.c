@@ -57,7 +57,7 @@ all_described(const char *text)
 	const char *p;
 	size_t len, n = 0;
 
-	assert_null(policy_load_text(&t, 1, &err));
+	assert_null(policy_load_text(&t, 1, NULL, 0, &err));
 	p = strstr(err.text, "; its keys are ");
 	assert_non_null(p);
 	p += strlen("; its keys are ");

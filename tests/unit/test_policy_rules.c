@@ -38,7 +38,7 @@ static void
 test_defaults(void **state)
 {
 	struct policy_error err;
-	struct policy *p = policy_load_text(NULL, 0, &err);
+	struct policy *p = policy_load_text(NULL, 0, NULL, 0, &err);
 	struct policy_opinion o;
 	int named = -1;
 
@@ -358,7 +358,7 @@ test_layers_mistake(void **state)
 	struct policy_error err;
 
 	(void)state;
-	assert_null(policy_load_text(t, 2, &err));
+	assert_null(policy_load_text(t, 2, NULL, 0, &err));
 	assert_string_equal(err.file, "b.yaml");
 	assert_int_equal(err.line, 1);
 	assert_int_equal(err.column, 7);
