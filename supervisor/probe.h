@@ -36,6 +36,10 @@ void probe_free(struct probe *p);
 size_t probe_tool_count(const struct probe *p);
 const struct cJSON *probe_tool(const struct probe *p, size_t i);
 
+/* How many more there are that cannot be read in one way only: with a NUL, a
+ * lone surrogate or a key that is there twice. */
+size_t probe_unreadable(const struct probe *p);
+
 /* The tool of that name, or NULL. */
 const struct cJSON *probe_find(const struct probe *p, const char *name,
 			       size_t len);
