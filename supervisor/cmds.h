@@ -10,6 +10,7 @@
 
 int cmd_run(int argc, char **argv);
 int cmd_policy(int argc, char **argv);
+int cmd_packs(int argc, char **argv);
 int cmd_reload(int argc, char **argv);
 int cmd_demo(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
