@@ -80,7 +80,25 @@ HELPERS := $(patsubst tests/e2e/%.c,$(B)/test/%,$(wildcard tests/e2e/*.c)) \
 TESTED := $(B)/test/doorward$(SUFFIX) $(B)/test/doorward-relay$(SUFFIX)
 FUZZERS := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-all: $(PROGRAMS)
+# A program looks for packs beside itself.  One that is gone from packs/ has to
+# go there, too.
+PACKS := $(wildcard packs/*.yaml)
+PACKS_BESIDE := $(patsubst packs/%,$(B)/packs/%,$(PACKS))
+PACKS_TESTED := $(patsubst packs/%,$(B)/test/packs/%,$(PACKS))
+PACKS_GONE := $(filter-out $(PACKS_BESIDE) $(PACKS_TESTED), \
+	$(wildcard $(B)/packs/*.yaml $(B)/test/packs/*.yaml))
+ifneq ($(PACKS_GONE),)
+$(shell rm -f $(PACKS_GONE))
+endif
+
+all: $(PROGRAMS) $(PACKS_BESIDE)
+
+$(B)/packs/%.yaml: packs/%.yaml
+	@mkdir -p $(@D)
+	$(Q)install -m 644 $< $@
+$(B)/test/packs/%.yaml: packs/%.yaml
+	@mkdir -p $(@D)
+	$(Q)install -m 644 $< $@
 
 $(B)/doorward$(SUFFIX): $(B)/obj/supervisor/main.o $(SUPERVISOR) $(POLICY) $(PROTO)
 	$(call say,LD)
@@ -154,7 +172,7 @@ deps:
 test-deps:
 	@tests/deps.sh test
 
-test-programs: all $(UNIT) $(HELPERS) $(TESTED)
+test-programs: all $(UNIT) $(HELPERS) $(TESTED) $(PACKS_TESTED)
 
 unit: $(UNIT)
 	@for t in $(UNIT); do $$t || exit 1; done
@@ -188,10 +206,11 @@ MAN7 := $(wildcard man/*.7)
 install: all
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBEXECDIR) \
 	    $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man5 \
-	    $(DESTDIR)$(MANDIR)/man7
+	    $(DESTDIR)$(MANDIR)/man7 $(DESTDIR)$(DATADIR)/packs
 	install -m 755 $(B)/doorward$(SUFFIX) $(DESTDIR)$(BINDIR)/
 	install -m 755 $(B)/doorward-relay$(SUFFIX) \
 	    $(B)/doorward-helpdesk$(SUFFIX) $(DESTDIR)$(LIBEXECDIR)/
+	install -m 644 $(PACKS) $(DESTDIR)$(DATADIR)/packs/
 	install -m 644 $(MAN1) $(DESTDIR)$(MANDIR)/man1/
 	install -m 644 $(MAN5) $(DESTDIR)$(MANDIR)/man5/
 	install -m 644 $(MAN7) $(DESTDIR)$(MANDIR)/man7/
@@ -202,8 +221,10 @@ uninstall:
 	    $(addprefix $(DESTDIR)$(MANDIR)/man5/,$(notdir $(MAN5))) \
 	    $(addprefix $(DESTDIR)$(MANDIR)/man7/,$(notdir $(MAN7)))
 	rm -f $(DESTDIR)$(LIBEXECDIR)/doorward-relay$(SUFFIX) \
-	    $(DESTDIR)$(LIBEXECDIR)/doorward-helpdesk$(SUFFIX)
-	-rmdir $(DESTDIR)$(LIBEXECDIR) 2>/dev/null
+	    $(DESTDIR)$(LIBEXECDIR)/doorward-helpdesk$(SUFFIX) \
+	    $(addprefix $(DESTDIR)$(DATADIR)/,$(PACKS))
+	-rmdir $(DESTDIR)$(LIBEXECDIR) $(DESTDIR)$(DATADIR)/packs \
+	    $(DESTDIR)$(DATADIR) 2>/dev/null
 
 dist:
 	@mkdir -p dist
