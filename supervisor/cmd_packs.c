@@ -28,7 +28,7 @@ static const char usage_packs[] =
     "\n"
     "What Doorward knows of the tools of common servers, without a policy.\n"
     "\n"
-    "  list      the packs, their servers and the versions looked at\n"
+    "  list      the packs, their servers and the versions checked\n"
     "  show      what a pack says of each tool\n"
     "  verify    compare a pack with what a server lists\n"
     "\n"
@@ -159,11 +159,12 @@ print_head(const struct policy_pack_info *k, const char *indent)
 	if (k->match_count > 0)
 		putchar('\n');
 	for (i = 0; i < k->checked_count; i++)
-		printf("%s%s %s", i == 0 ? indent : ", ",
+		printf("%s%s%s %s", i == 0 ? indent : "",
+		       i == 0 ? "checked with " : ", ",
 		       show(k->checked[i].package),
 		       show(k->checked[i].version));
 	if (k->checked_count > 0)
-		printf(" looked at\n");
+		putchar('\n');
 }
 
 static int

@@ -32,8 +32,8 @@ struct compare {
 	size_t ntold;
 };
 
-struct pack_names
-pack_name(const struct entry *e, size_t n)
+struct named_param
+named_param(const struct entry *e, size_t n)
 {
 	const struct {
 		enum entry_key key;
@@ -50,20 +50,20 @@ pack_name(const struct entry *e, size_t n)
 	size_t i;
 
 	if (n < e->nsinks)
-		return (struct pack_names){entry_key_name(KEY_SINK_PARAMS),
-					   e->sinks[n].param};
+		return (struct named_param){entry_key_name(KEY_SINK_PARAMS),
+					    e->sinks[n].param};
 	n -= e->nsinks;
 	if (n < e->npatterns)
-		return (struct pack_names){entry_key_name(KEY_ARG_PATTERNS),
-					   e->patterns[n].param};
+		return (struct named_param){entry_key_name(KEY_ARG_PATTERNS),
+					    e->patterns[n].param};
 	n -= e->npatterns;
 	for (i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		if (n < lists[i].s->n)
-			return (struct pack_names){entry_key_name(lists[i].key),
-						   lists[i].s->v[n]};
+			return (struct named_param){
+			    entry_key_name(lists[i].key), lists[i].s->v[n]};
 		n -= lists[i].s->n;
 	}
-	return (struct pack_names){NULL, NULL};
+	return (struct named_param){NULL, NULL};
 }
 
 /* ---- findings ---- */
@@ -116,7 +116,7 @@ is_named(const struct entry *e, const char *path)
 	size_t len = strlen(path), i;
 	const char *param;
 
-	for (i = 0; (param = pack_name(e, i).param) != NULL; i++) {
+	for (i = 0; (param = named_param(e, i).param) != NULL; i++) {
 		if (strncmp(param, path, len) != 0)
 			continue;
 		if (param[len] == '\0')
@@ -237,11 +237,11 @@ has_path(const cJSON *schema, const char *path)
 static void
 look_for_unknown(struct compare *c, const cJSON *schema)
 {
-	struct pack_names n;
+	struct named_param n;
 	char *tool, *name;
 	size_t i;
 
-	for (i = 0; (n = pack_name(c->entry, i)).param != NULL; i++) {
+	for (i = 0; (n = named_param(c->entry, i)).param != NULL; i++) {
 		if (has_path(schema, n.param))
 			continue;
 		tool = shown(c->entry->tool);

@@ -24,8 +24,8 @@ typedef void pack_finding_fn(void *arg, const char *text);
 size_t pack_compare(const struct policy *p, size_t pack, const struct probe *s,
 		    pack_finding_fn *fn, void *arg);
 
-/* One key of an entry that names parameters, as it is given. */
-struct pack_names {
+/* A parameter that an entry names, and where. */
+struct named_param {
 	const char *key;   /* "sink_params" */
 	const char *param; /* NULL after the last */
 };
@@ -33,6 +33,6 @@ struct pack_names {
 /*
  * The n-th name in an entry, over all keys that name parameters, from 0.
  */
-struct pack_names pack_name(const struct entry *e, size_t n);
+struct named_param named_param(const struct entry *e, size_t n);
 
 #endif

@@ -116,8 +116,9 @@ say_initialize(struct talk *t)
 	begin(t, &line, "initialize");
 	buf_putc(&line, '{');
 	jsonw_str(&line, "protocolVersion", PROBE_VERSION);
+	/* A server may show more tools to a client that can do more. */
 	jsonw_key(&line, "capabilities");
-	buf_puts(&line, "{}");
+	buf_puts(&line, "{\"roots\":{},\"sampling\":{},\"elicitation\":{}}");
 	jsonw_key(&line, "clientInfo");
 	buf_putc(&line, '{');
 	jsonw_str(&line, "name", "doorward");
@@ -151,28 +152,39 @@ say_list(struct talk *t, const char *cursor)
 	say(t, &line);
 }
 
-/* What the server asks of a client that can do nothing. */
+static int
+is_method(const struct envelope *e, const char *name)
+{
+	return e->method_len == strlen(name) &&
+	       memcmp(e->method, name, e->method_len) == 0;
+}
+
+/* Nobody is here to sample or to be asked, and there are no roots. */
 static void
 answer_server(struct talk *t, const struct envelope *e)
 {
 	struct buf line = BUF_INIT;
+	const char *result = "{}";
 
 	/* One that asks and does not read is no reason to grow. */
 	if (out_pending(&t->child.to_server) > DW_OUT_HIGH)
 		return;
-	if (e->method_len == 4 && memcmp(e->method, "ping", 4) == 0) {
-		buf_putc(&line, '{');
-		jsonw_str(&line, "jsonrpc", "2.0");
-		jsonw_key(&line, "id");
-		jsonw_scalar(&line, &e->id, 0);
-		jsonw_key(&line, "result");
-		buf_puts(&line, "{}}");
-		say(t, &line);
+	if (is_method(e, "roots/list"))
+		result = "{\"roots\":[]}";
+	else if (!is_method(e, "ping")) {
+		answer_error(&line, &e->id, -32601, "nobody is here");
+		out_put(&t->child.to_server, buf_head(&line), buf_used(&line));
+		buf_free(&line);
 		return;
 	}
-	answer_error(&line, &e->id, -32601, "no such method here");
-	out_put(&t->child.to_server, buf_head(&line), buf_used(&line));
-	buf_free(&line);
+	buf_putc(&line, '{');
+	jsonw_str(&line, "jsonrpc", "2.0");
+	jsonw_key(&line, "id");
+	jsonw_scalar(&line, &e->id, 0);
+	jsonw_key(&line, "result");
+	buf_puts(&line, result);
+	buf_putc(&line, '}');
+	say(t, &line);
 }
 
 /* ---- what the server answers ---- */

@@ -15,14 +15,15 @@ struct probe;
 #define PROBE_PAGES_MAX 1000 /* of tools/list */
 
 /*
- * Starts argv as a server, says initialize (MCP 2025-11-25), lists its tools
- * over all pages and ends it with everything that it started.  Returns what it
- * showed, for the caller to free with probe_free(); or NULL with *why a
- * sentence without a full stop, safe to show (caller frees).
+ * Starts argv as a server, says initialize (MCP 2025-11-25, as a client with
+ * roots, sampling and elicitation), lists its tools over all pages and ends it
+ * with everything that it started.  Returns what it showed, for the caller to
+ * free with probe_free(); or NULL with *why a sentence without a full stop,
+ * safe to show (caller frees).
  *
  * Waits up to PROBE_SECONDS and a shutdown's steps.  The server gets the
- * caller's environment, directory and stderr.  For a process with one thread
- * and no children of its own.
+ * caller's environment, directory and stderr.  For a process with one thread;
+ * children that it has already are left alone.
  */
 struct probe *probe_server(char *const *argv, char **why);
 void probe_free(struct probe *p);
