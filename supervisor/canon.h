@@ -19,10 +19,16 @@ void canon_print(struct buf *b, const struct cJSON *item);
 void canon_hash(const struct cJSON *item, char hex[65]);
 
 /*
- * Appends one line a leaf, sorted: a JSON pointer (RFC 6901), a tab, the
- * leaf's canonical text (with what a terminal must not see escaped as \u),
- * a newline.  An empty list or object is a leaf.  Keys are escaped likewise.
+ * Appends one line a leaf, in canonical order: a JSON pointer (RFC 6901), a
+ * tab, the leaf's canonical text (with what a terminal must not see escaped
+ * as \u), a newline.  An empty list or object is a leaf.  Keys are escaped
+ * likewise.  Pointers repeat the keys above them, so that the lines can be
+ * much longer than the item: -1 if they would take more than max bytes, and
+ * b is as it was.
  */
-void canon_flatten(struct buf *b, const struct cJSON *item);
+int canon_flatten(struct buf *b, const struct cJSON *item, size_t max);
+
+/* RFC 8785 section 3.2.3: as strcmp(3), by UTF-16 code units of UTF-8. */
+int canon_key_order(const char *a, const char *b);
 
 #endif

@@ -61,7 +61,9 @@ enum pin_sight pins_sight(const struct pins *p, const struct pin_key *k,
 			  const char hash[PIN_HASH_HEX]);
 
 /* The command, instructions (len may be 0 for none) and version: 1 if they
- * are as pinned, or nothing is pinned yet; 0 if they differ. */
+ * are as pinned, or nothing is pinned yet; 0 if they differ.  None at all
+ * differs from nothing: it can say nothing.  Of each several may have been
+ * accepted. */
 int pins_command_same(const struct pins *p, const char *const *command);
 int pins_instructions_same(const struct pins *p, const char *text, size_t len);
 int pins_version_same(const struct pins *p, const char *text, size_t len);
@@ -79,9 +81,9 @@ struct pin_tool {
 /* All that a monitor knows of its server when it stores. */
 struct pin_facts {
 	const char *const *command;
-	const char *version; /* serverInfo.version, or NULL */
+	const char *version; /* serverInfo.version, or NULL: not said */
 	size_t version_len;
-	const char *instructions; /* or NULL */
+	const char *instructions; /* or NULL: none */
 	size_t instructions_len;
 };
 
@@ -104,5 +106,14 @@ enum pins_status pins_store(struct pins *p, const struct pin_key *k,
 char *pins_difference(const struct pins *p, const struct pin_key *k,
 		      const char *tool, size_t len,
 		      const struct cJSON *definition);
+
+/*
+ * 1 if something in a definition must not be shown as it is, or hides: an
+ * invisible, bidi or control character in any key or text (but a newline or
+ * tab in a description, and what makes an emoji), or a name that is not 1 to
+ * 128 of A-Z a-z 0-9 _ . - (MCP 2025-11-25, tools).  *what (caller frees) is
+ * then the first place, safe to show: "description at byte 5: U+001B".
+ */
+int pins_suspicious(const struct cJSON *definition, char **what);
 
 #endif
