@@ -332,10 +332,11 @@ pack_compare(const struct policy *p, size_t pack, const struct probe *s,
 		free(name);
 	}
 	if (probe_unreadable(s) > 0)
-		tell(&c, xasprintf("%zu tools of the server cannot be read "
+		tell(&c, xasprintf("%zu tool%s of the server cannot be read "
 				   "(a NUL, a lone surrogate, or a key that is "
 				   "there twice)",
-				   probe_unreadable(s)));
+				   probe_unreadable(s),
+				   probe_unreadable(s) == 1 ? "" : "s"));
 	look_for_gone(&c, p, pack, s);
 	return c.found;
 }
