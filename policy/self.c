@@ -1,0 +1,608 @@
+/*
+ * The self contract.  Runs in the monitor for every string of every call: an
+ * ordinary string costs one readlink(2), and all strings together are bounded
+ * in steps.  Names are read in every way a server might (followed link by
+ * link, and with ".." taken out first), since one of them is enough.  What is
+ * asked is where a name could lead, so a part that cannot be looked at is
+ * taken by its text.
+ *
+ * A guarded file that is a link itself (to a folder of dotfiles, say) is
+ * known under both names as long as these end alike; a guarded directory is
+ * known under its own.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <cjson/cJSON.h>
+
+#include "proto/alloc.h"
+
+#include "policy.h"
+#include "entry.h"
+#include "call.h"
+#include "args.h"
+#include "findings.h"
+#include "guard.h"
+#include "path.h"
+#include "self.h"
+#include "verbs.h"
+
+enum hit { HIT_NOT, HIT_START, HIT_CLIENT, HIT_PROCESS, HIT_OWN, HIT_ABOVE };
+
+struct self {
+	const struct policy_places *places;
+	struct findings *f;
+	enum self_use use;
+	int above;                     /* 1: ask, 2: deny what has ours in it */
+	int cwd_known;                 /* cwd_guard is set */
+	const struct guard *cwd_guard; /* the server's directory is in it */
+	size_t steps;                  /* calls of readlink */
+	size_t passed;                 /* places */
+	int exhausted;
+	enum hit hit;                  /* the worst of this string */
+	int unsure;                    /* a ~user, which is ours or not: ask */
+	char home[PATH_BYTES_MAX + 1]; /* resolved */
+	size_t home_len;
+	int home_known;
+	struct path_walk walk;
+};
+
+static struct self *
+self_new(const struct policy_places *places, struct findings *f)
+{
+	struct self *s = xcalloc(1, sizeof(*s));
+
+	s->places = places;
+	s->f = f;
+	return s;
+}
+
+static enum path_status
+walk(struct self *s, struct path_walk *w, path_visit_fn *visit,
+     const char *start, const char *text, size_t len)
+{
+	w->places = s->places;
+	w->loose = 1;
+	w->visit = visit;
+	w->arg = s;
+	w->steps = &s->steps;
+	return path_walk(w, start, text, len);
+}
+
+/* Stops a walk that has no other end in sight. */
+static int
+visit_only(void *arg, const char *path, size_t len)
+{
+	struct self *s = arg;
+
+	(void)path;
+	(void)len;
+	s->passed++;
+	if (s->steps > SELF_STEPS_MAX || s->passed > SELF_PLACES_MAX)
+		s->exhausted = 1;
+	return s->exhausted;
+}
+
+/* A walk within a walk; only needed where a name looks guarded. */
+static size_t
+resolve_apart(struct self *s, const char *text, char *out, size_t size)
+{
+	struct path_walk *w = xcalloc(1, sizeof(*w));
+	size_t n = 0;
+
+	if (walk(s, w, visit_only, "/", text, strlen(text)) == PATH_RESOLVED &&
+	    w->len < size) {
+		memcpy(out, w->path, w->len + 1);
+		n = w->len;
+	}
+	free(w);
+	return n;
+}
+
+/* The person's home, resolved, or NULL. */
+static const char *
+home_of(struct self *s)
+{
+	if (!s->home_known) {
+		s->home_known = 1;
+		if (s->places->home != NULL && s->places->home[0] == '/')
+			s->home_len = resolve_apart(s, s->places->home, s->home,
+						    sizeof(s->home));
+	}
+	return s->home_len > 1 ? s->home : NULL;
+}
+
+static int
+is_home(struct self *s, const char *path, size_t len)
+{
+	const char *home = home_of(s);
+
+	if (home != NULL && s->home_len == len && memcmp(home, path, len) == 0)
+		return 1;
+	/* As it was given, too: a link on the way may be unreadable. */
+	return s->places->home != NULL && strlen(s->places->home) == len &&
+	       memcmp(s->places->home, path, len) == 0;
+}
+
+static void
+note(struct self *s, enum hit hit)
+{
+	if (hit > s->hit)
+		s->hit = hit;
+}
+
+static void
+note_guard(struct self *s, const struct guard *g)
+{
+	if (g->what == GUARD_CLIENT)
+		note(s, HIT_CLIENT);
+	else if (s->use != SELF_READS)
+		note(s, HIT_START);
+}
+
+/* One place on the way; not 0 if nothing worse can come. */
+static int
+visit(void *arg, const char *path, size_t len)
+{
+	struct self *s = arg;
+	const struct guard *g = NULL;
+	size_t i, root = 0;
+
+	if (visit_only(arg, path, len))
+		return 1;
+	for (i = 0; i < s->places->own_count; i++)
+		if (path_is_below(path, len, s->places->own[i],
+				  strlen(s->places->own[i])))
+			note(s, HIT_OWN);
+	if (guard_is_process(path, len))
+		note(s, HIT_PROCESS);
+	while ((g = guard_match(g, path, len, &root)) != NULL)
+		if (g->where != GUARD_HOME || is_home(s, path, root))
+			note_guard(s, g);
+	return s->hit >= HIT_CLIENT;
+}
+
+/* 1 if the guarded name ends in base, but for a dot before it. */
+static int
+ends_like(const struct guard *g, const char *base, size_t n)
+{
+	const char *name = memrchr(g->name, '/', g->len);
+
+	name = name == NULL ? g->name : name + 1;
+	if (name[0] == '.' && base[0] != '.')
+		name++;
+	return strlen(name) == n && memcmp(name, base, n) == 0;
+}
+
+/* A guarded file of the home that is a link to what the walk has reached. */
+static void
+look_behind(struct self *s)
+{
+	char guarded[PATH_BYTES_MAX + 1], real[PATH_BYTES_MAX + 1];
+	const struct path_walk *w = &s->walk;
+	const char *base = memrchr(w->path, '/', w->len);
+	const struct guard *g = NULL;
+	size_t n;
+
+	if (base == NULL || base[1] == '\0')
+		return;
+	base++;
+	while ((g = guard_next(g)) != NULL) {
+		n = w->len - (size_t)(base - w->path);
+		if (g->where == GUARD_ROOT || !ends_like(g, base, n) ||
+		    home_of(s) == NULL ||
+		    s->home_len + 1 + g->len > PATH_BYTES_MAX)
+			continue;
+		memcpy(guarded, s->home, s->home_len);
+		guarded[s->home_len] = '/';
+		memcpy(guarded + s->home_len + 1, g->name, g->len + 1);
+		n = resolve_apart(s, guarded, real, sizeof(real));
+		if (n == w->len && memcmp(real, w->path, n) == 0)
+			note_guard(s, g);
+	}
+}
+
+/* A whole directory that has something of ours in it. */
+static void
+look_above(struct self *s)
+{
+	const struct path_walk *w = &s->walk;
+	const struct guard *g = NULL;
+	const char *home, *below;
+	size_t i, n;
+
+	for (i = 0; i < s->places->own_count; i++)
+		if (path_is_below(s->places->own[i], strlen(s->places->own[i]),
+				  w->path, w->len))
+			note(s, HIT_ABOVE);
+	home = home_of(s);
+	if (home == NULL)
+		return;
+	if (path_is_below(home, s->home_len, w->path, w->len)) {
+		note(s, HIT_ABOVE);
+		return;
+	}
+	if (!path_is_below(w->path, w->len, home, s->home_len))
+		return;
+	below = w->path + s->home_len + 1;
+	n = strlen(below);
+	while ((g = guard_next(g)) != NULL)
+		if (g->where != GUARD_ROOT && g->len > n &&
+		    memcmp(g->name, below, n) == 0 && g->name[n] == '/')
+			note(s,
+			     g->what == GUARD_CLIENT ? HIT_ABOVE : HIT_START);
+}
+
+/* The server's directory may be in a guarded one. */
+static void
+look_around(struct self *s)
+{
+	const char *cwd = s->places->cwd;
+	const struct guard *g;
+	size_t i, root = 0;
+
+	for (i = 1; !s->cwd_known && i <= strlen(cwd); i++) {
+		if (cwd[i] != '/' && cwd[i] != '\0')
+			continue;
+		g = NULL;
+		while ((g = guard_match(g, cwd, i, &root)) != NULL)
+			if (g->where != GUARD_HOME || is_home(s, cwd, root))
+				s->cwd_guard = g;
+	}
+	s->cwd_known = 1;
+	if (s->cwd_guard != NULL)
+		note_guard(s, s->cwd_guard);
+}
+
+/* Follows one reading of a name. */
+static void
+follow(struct self *s, const char *start, const char *text, size_t len)
+{
+	struct path_walk *w = &s->walk;
+
+	if (s->exhausted)
+		return;
+	switch (walk(s, w, visit, start, text, len)) {
+	case PATH_STOPPED:
+		return;
+	case PATH_REFUSED:
+		/* A ring of links is no ordinary name, and leads the kernel
+		 * nowhere, but a server with a realpath of its own perhaps. */
+		if (w->links > PATH_LINKS_MAX)
+			note(s, HIT_OWN);
+		return;
+	case PATH_RESOLVED:
+		break;
+	}
+	if (w->missing == 0)
+		look_behind(s);
+	if (s->above > 0)
+		look_above(s);
+}
+
+/*
+ * A name below start, in both readings.  One that is longer than a path can
+ * be is none, but what is left of it without its ".." may be one.
+ */
+static void
+check_name(struct self *s, const char *start, const char *text, size_t len)
+{
+	char plain[PATH_BYTES_MAX + 1];
+	char *whole;
+	size_t n, start_len = strlen(start);
+
+	if (len <= PATH_BYTES_MAX)
+		follow(s, start, text, len);
+	if (len <= PATH_BYTES_MAX && !path_has_dotdot(text, len))
+		return;
+	if (text[0] == '/')
+		start_len = 0;
+	whole = xreallocarray(NULL, 1, start_len + 1 + len);
+	memcpy(whole, start, start_len);
+	whole[start_len] = '/';
+	memcpy(whole + start_len + 1, text, len);
+	n = path_lexical(whole, start_len + 1 + len, plain, sizeof(plain));
+	free(whole);
+	if (n > 0)
+		follow(s, "/", plain, n);
+}
+
+static int
+hex(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c = (char)(c | 0x20);
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* A file: URL, read as generously as anybody might. */
+static void
+check_url(struct self *s, const char *text, size_t len)
+{
+	char *path = xreallocarray(NULL, 1, len + 1);
+	size_t i, n = 0, end = 0;
+
+	if (len >= 2 && memcmp(text, "//", 2) == 0) {
+		for (i = 2; i < len && text[i] != '/'; i++)
+			;
+		text += i;
+		len -= i;
+	}
+	for (i = 0; i < len; i++) {
+		if ((text[i] == '?' || text[i] == '#') && end == 0)
+			end = n;
+		if (text[i] == '%' && len - i > 2 && hex(text[i + 1]) >= 0 &&
+		    hex(text[i + 2]) >= 0) {
+			path[n++] =
+			    (char)(hex(text[i + 1]) * 16 + hex(text[i + 2]));
+			i += 2;
+		} else {
+			path[n++] = text[i];
+		}
+	}
+	/* What a C program reads ends at a NUL. */
+	n = strnlen(path, n);
+	if (n > 0 && path[0] == '/') {
+		check_name(s, "/", path, n);
+		if (end > 0 && end < n)
+			check_name(s, "/", path, end);
+	}
+	free(path);
+}
+
+static int
+starts(const char *text, size_t len, const char *with)
+{
+	size_t n = strlen(with);
+
+	return len >= n && memcmp(text, with, n) == 0 &&
+	       (len == n || text[n] == '/');
+}
+
+/* "~", "~/x", "~user/x", "$HOME/x": how long the part is that stands for a
+ * home; 0 if there is none. */
+static size_t
+home_part(const char *text, size_t len, int *unsure)
+{
+	size_t n;
+
+	*unsure = 0;
+	if (starts(text, len, "$HOME"))
+		return 5;
+	if (starts(text, len, "${HOME}"))
+		return 7;
+	if (text[0] != '~')
+		return 0;
+	for (n = 1; n < len && text[n] != '/'; n++)
+		if (text[n] <= ' ' || n > 64)
+			return 0;
+	*unsure = n > 1;
+	return n;
+}
+
+static void
+check_reading(struct self *s, const char *text, size_t len)
+{
+	size_t n = 0;
+
+	if (len == 0)
+		return;
+	if (text[0] == '/') {
+		check_name(s, "/", text, len);
+		return;
+	}
+	if (len > 5 && strncasecmp(text, "file:", 5) == 0)
+		check_url(s, text + 5, len - 5);
+	n = home_part(text, len, &s->unsure);
+	if (n > 0 && home_of(s) != NULL) {
+		while (n < len && text[n] == '/')
+			n++;
+		check_name(s, s->home, text + n, len - n);
+		if (s->hit != HIT_NOT)
+			return;
+	}
+	s->unsure = 0;
+	if (s->places->cwd != NULL && s->places->cwd[0] == '/') {
+		look_around(s);
+		check_name(s, s->places->cwd, text, len);
+	}
+}
+
+static int
+trimmable(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r') || c == '"' || c == '\'' ||
+	       c == '`';
+}
+
+/* The string as it is, and as a server that tidies it up takes it. */
+static void
+check_string(struct self *s, const char *text)
+{
+	size_t len = strlen(text), n = len;
+	const char *p = text;
+
+	s->hit = HIT_NOT;
+	s->unsure = 0;
+	while (n > 0 && trimmable(p[0])) {
+		p++;
+		n--;
+	}
+	while (n > 0 && trimmable(p[n - 1]))
+		n--;
+	if (n < len && len <= PATH_BYTES_MAX)
+		check_reading(s, text, len);
+	if (s->hit < HIT_CLIENT)
+		check_reading(s, p, n);
+}
+
+static const char *
+hit_reason(enum hit hit)
+{
+	switch (hit) {
+	case HIT_OWN:
+		return "leads into Doorward's own files";
+	case HIT_ABOVE:
+		return "has Doorward's own or a client's files in it";
+	case HIT_CLIENT:
+		return "is a file in which a client keeps its servers";
+	case HIT_PROCESS:
+		return "leads into a process";
+	case HIT_START:
+		return "is run by itself when you log in or work";
+	case HIT_NOT:
+		break;
+	}
+	return "is guarded";
+}
+
+static void
+say(struct self *s, enum policy_action action, int always, char *param,
+    char *reason)
+{
+	size_t before = s->f->n;
+
+	findings_say(s->f, CONTRACT_SELF, action, "self", param, reason);
+	if (s->f->n > before)
+		s->f->v[s->f->n - 1].always = always;
+}
+
+static void
+report(struct self *s, const struct args_find *at, const struct args_walk *w,
+       const char *text)
+{
+	int ask = s->unsure || s->hit == HIT_START ||
+		  (s->hit == HIT_ABOVE && s->above < 2);
+	struct shown_text t;
+
+	if (s->hit == HIT_NOT)
+		return;
+	say(s, ask ? ACTION_ASK : ACTION_BLOCK, !ask, args_place(at, w),
+	    xasprintf("\"%s\" %s", shown(&t, text, strlen(text)),
+		      hit_reason(s->hit)));
+}
+
+/* Every string and key in a value. */
+static void
+check_value(struct self *s, const struct args_find *at,
+	    const struct cJSON *value)
+{
+	struct args_walk w;
+	const char *key;
+
+	args_walk_init(&w, value);
+	while (!s->exhausted &&
+	       !findings_full(s->f, CONTRACT_SELF, ACTION_BLOCK) &&
+	       args_next(&w)) {
+		key = w.item->string;
+		if (w.depth > 1 && !w.step[w.depth - 1].in_list &&
+		    key != NULL) {
+			check_string(s, key);
+			report(s, at, &w, key);
+		}
+		if (cJSON_IsString(w.item)) {
+			check_string(s, w.item->valuestring);
+			report(s, at, &w, w.item->valuestring);
+		}
+	}
+	if (w.too_deep)
+		say(s, ACTION_BLOCK, 1, args_place(at, &w),
+		    xstrdup("nested too deep"));
+	if (s->exhausted)
+		say(s, ACTION_BLOCK, 1, NULL,
+		    xstrdup("more paths in one call than can be followed"));
+}
+
+static int
+has_places(const struct policy_places *places)
+{
+	return places != NULL && places->readlink != NULL;
+}
+
+void
+self_judge_value(const struct policy_places *places, const struct cJSON *value,
+		 enum self_use use, struct findings *f)
+{
+	struct self *s;
+
+	if (!has_places(places) || value == NULL)
+		return;
+	s = self_new(places, f);
+	s->use = use;
+	s->above = use == SELF_MOVES ? 2 : 0;
+	check_value(s, NULL, value);
+	free(s);
+}
+
+void
+policy_judge_self(const struct policy_places *places, const struct cJSON *value,
+		  int writes, struct findings *f)
+{
+	self_judge_value(places, value, writes ? SELF_WRITES : SELF_READS, f);
+}
+
+/* The parameters that an entry names. */
+static void
+check_params(struct self *s, const struct strings *names,
+	     const struct cJSON *args, enum self_use use)
+{
+	struct args_find at;
+	size_t i;
+
+	s->use = use;
+	s->above = use == SELF_MOVES ? 2 : 1;
+	for (i = 0; i < names->n; i++) {
+		args_find_init(&at, args, names->v[i]);
+		while (args_find_next(&at))
+			check_value(s, &at, at.value);
+	}
+}
+
+/* 1 if an entry says what its tool does with paths. */
+static int
+speaks_of_paths(const struct entry *e)
+{
+	return entry_has(e, KEY_WRITE_PARAMS) ||
+	       entry_has(e, KEY_READ_PARAMS) || entry_has(e, KEY_DELETES) ||
+	       entry_has(e, KEY_PLAIN);
+}
+
+/* What is done with a string that no entry calls written. */
+static enum self_use
+use_of_others(const struct policy_view *v, const struct verbs *verbs)
+{
+	size_t i, n = policy_view_count(v);
+
+	for (i = 0; i < n; i++)
+		if (!speaks_of_paths(policy_view_entry(v, i)))
+			break;
+	if (n > 0 && i == n)
+		return SELF_READS;
+	return verbs->reads ? SELF_READS : SELF_WRITES;
+}
+
+void
+self_judge(const struct policy_view *v, const struct policy_call *c,
+	   struct findings *f)
+{
+	const struct entry *e;
+	struct verbs verbs;
+	struct self *s;
+	size_t i;
+
+	if (!has_places(c->places) || c->args == NULL)
+		return;
+	s = self_new(c->places, f);
+	verbs_of(&verbs, c->tool, c->tool_len);
+	for (i = 0; i < policy_view_count(v); i++) {
+		e = policy_view_entry(v, i);
+		check_params(s, &e->write_params, c->args,
+			     verbs.moves ? SELF_MOVES : SELF_WRITES);
+		check_params(s, &e->deletes, c->args, SELF_MOVES);
+	}
+	s->use = use_of_others(v, &verbs);
+	s->above = s->use != SELF_READS && verbs.moves ? 2 : 0;
+	check_value(s, NULL, c->args);
+	free(s);
+}
