@@ -490,18 +490,22 @@ cmd_packs(int argc, char **argv)
 		int (*run)(int argc, char **argv);
 	} commands[] = {
 	    {"list", cmd_list}, {"show", cmd_show}, {"verify", cmd_verify}};
+	int at, status = EXIT_USAGE;
 	size_t i;
 
-	if (argc < 2) {
-		fputs(usage_packs, stderr);
-		return EXIT_USAGE;
-	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+	if (argc >= 2 && strcmp(argv[1], "-h") == 0) {
 		fputs(usage_packs, stdout);
 		return EXIT_OK;
 	}
+	at = options(argc, argv, usage_packs, &status);
+	if (at < 0)
+		return status;
+	if (at == argc) {
+		fputs(usage_packs, stderr);
+		return EXIT_USAGE;
+	}
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		if (strcmp(argv[1], commands[i].name) == 0)
-			return commands[i].run(argc - 1, argv + 1);
-	return usage_error("unknown command", argv[1]);
+		if (strcmp(argv[at], commands[i].name) == 0)
+			return commands[i].run(argc - at, argv + at);
+	return usage_error("unknown command", argv[at]);
 }

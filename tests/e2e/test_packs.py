@@ -366,6 +366,13 @@ class Command(PacksTest):
         self.assertIn(one, out)
         self.assertIn("action.forward (address); may be absent", one)
 
+    def test_help(self):
+        for words in ([], ["list"], ["show"], ["verify"]):
+            status, out, err = dw.run("packs", *words, "--state=x", "--help")
+            self.assertEqual((status, err), (0, ""))
+            self.assertTrue(out.startswith("usage: doorward packs"), out)
+        self.assertEqual(dw.run("packs", "--state", "x", "list"), dw.run("packs", "list"))
+
     def test_wrong_words(self):
         self.usage([], r"\Ausage: doorward packs")
         self.usage(["lsit"], r'unknown command "lsit"')
