@@ -17,7 +17,7 @@ import dw
 
 MAN = os.path.join(dw.ROOT, "man")
 PAGES = sorted(glob.glob(os.path.join(MAN, "*.[1-8]")))
-COMMANDS = ("run", "policy", "reload", "demo", "doctor")
+COMMANDS = ("run", "policy", "packs", "reload", "demo", "doctor")
 FOLDED = ("version",)           # described in doorward(1)
 
 # Prints what the headers and the table say, in lines of words.
