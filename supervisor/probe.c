@@ -397,8 +397,8 @@ take_line(struct talk *t, const char *body, size_t n)
 {
 	size_t room = SAMPLE - buf_used(&t->sample);
 
-	if (n > t->line_left)
-		return broken(t, "a part longer than its line");
+	if (n != (t->line_left < DW_PART_MAX ? t->line_left : DW_PART_MAX))
+		return broken(t, "a part of another length than its line's");
 	t->line_left -= (uint32_t)n;
 	if (t->failed)
 		buf_put(&t->sample, body, n < room ? n : room);

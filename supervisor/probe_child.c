@@ -99,10 +99,20 @@ cannot_run(const char *program, int err)
 			 strerror(err));
 }
 
+static char *
+relay_program(void)
+{
+#ifdef DOORWARD_TESTING
+	if (getenv("DOORWARD_TEST_RELAY") != NULL)
+		return xstrdup(getenv("DOORWARD_TEST_RELAY"));
+#endif
+	return paths_program("doorward-relay");
+}
+
 static int
 start_relay(struct probe_child *c, int stream, char **why)
 {
-	char *program = paths_program("doorward-relay");
+	char *program = relay_program();
 
 	if (program == NULL || access(program, X_OK) == -1) {
 		*why = xasprintf("cannot run %s: %s",
