@@ -144,7 +144,7 @@ gather(struct schemas *all, const cJSON *schema)
 
 	if (!cJSON_IsObject(schema))
 		return;
-	all->v = xreallocarray(all->v, all->n + 1, sizeof(*all->v));
+	all->v = xreallocarray(all->v, all->n + 1, sizeof(const cJSON *));
 	all->v[all->n++] = schema;
 	for (i = 0; i < WITHIN; i++) {
 		sub = message_member(schema, within[i]);
