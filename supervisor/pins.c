@@ -48,6 +48,17 @@ pins_new(const char *dir, const char *name, const char *pkg)
 	return p;
 }
 
+struct pins *
+pins_of_file(const char *dir, const char *file)
+{
+	struct pins *p = xcalloc(1, sizeof(*p));
+
+	p->dir = pins_dir(dir);
+	p->file = xstrdup(file);
+	p->path = xasprintf("%s/%s", p->dir, p->file);
+	return p;
+}
+
 static void
 free_sets(struct pins_data *d)
 {
@@ -173,6 +184,10 @@ parse(struct pins *p, const struct buf *b, char **why)
 
 	r = pins_parse(&p->d, buf_used(b) > 0 ? buf_head(b) : "", buf_used(b),
 		       &phrase);
+	if (r == 0 && p->server == NULL) {
+		p->server = xstrdup(p->d.server);
+		p->package = xstrdup(p->d.package);
+	}
 	if (r == 0 && (strcmp(p->d.server, p->server) != 0 ||
 		       strcmp(p->d.package, p->package) != 0)) {
 		phrase = xstrdup("it is another server's");
@@ -199,7 +214,7 @@ pins_load_at(struct pins *p, int dirfd, char **why)
 
 	pins_data_free(&p->d);
 	p->state = PINS_UNREAD;
-	st = pins_read_file(p->dir, dirfd, p->file, &b, why);
+	st = pins_read_file(p->dir, dirfd, p->file, &b, &p->stamp, why);
 	if (st == PINS_OK)
 		st = parse(p, &b, why);
 	else if (st == PINS_NONE)
@@ -217,6 +232,7 @@ pins_load(struct pins *p, char **why)
 	fd = pins_open_dir(p->dir, why);
 	if (fd == -2) {
 		pins_data_free(&p->d);
+		memset(&p->stamp, 0, sizeof(p->stamp));
 		p->state = PINS_EMPTY;
 		return PINS_NONE;
 	}
@@ -231,24 +247,44 @@ pins_load(struct pins *p, char **why)
 }
 
 int
+pins_changed_on_disk(const struct pins *p)
+{
+	struct pins_stamp now = {.ino = 0};
+	char *why;
+	int fd = pins_open_dir(p->dir, &why);
+
+	free(why);
+	if (fd >= 0) {
+		pins_stamp(fd, p->file, &now);
+		close(fd);
+	}
+	return p->state == PINS_UNREAD || now.dev != p->stamp.dev ||
+	       now.ino != p->stamp.ino || now.size != p->stamp.size ||
+	       now.sec != p->stamp.sec || now.nsec != p->stamp.nsec;
+}
+
+int
 pins_save_at(struct pins *p, int dirfd, char **why)
 {
 	struct buf b = BUF_INIT;
 	int st = PINS_FAILED;
+	char *ignored = NULL;
 
 	if (p->d.server == NULL) {
 		p->d.server = xstrdup(p->server);
 		p->d.package = xstrdup(p->package);
 	}
 	if (pins_print(&b, &p->d, why) == 0)
-		st = pins_write_file(p->dir, dirfd, p->file, &b, why);
+		st =
+		    pins_write_file(p->dir, dirfd, p->file, &b, &p->stamp, why);
+	free(b.data);
 	if (st == PINS_OK) {
 		p->state = PINS_READ;
-	} else {
-		pins_data_free(&p->d);
-		p->state = PINS_UNREAD;
+		return st;
 	}
-	free(b.data);
+	/* What was not written is not so: the file holds as it is. */
+	pins_load_at(p, dirfd, &ignored);
+	free(ignored);
 	return st;
 }
 

@@ -56,6 +56,9 @@ char *pins_dir(const char *dir); /* caller frees */
  */
 enum pins_status pins_load(struct pins *p, char **why);
 
+/* 1 unless the file is still the one that was read or stored last. */
+int pins_changed_on_disk(const struct pins *p);
+
 enum pin_sight pins_sight(const struct pins *p, const struct pin_key *k,
 			  const char *tool, size_t len,
 			  const char hash[PIN_HASH_HEX]);

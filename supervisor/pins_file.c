@@ -195,6 +195,23 @@ pins_lock_wait(const char *path, int dirfd, int *fd, int ms, char **why)
 	return st;
 }
 
+static void
+take_stamp(struct pins_stamp *s, const struct stat *st)
+{
+	*s = (struct pins_stamp){st->st_dev, st->st_ino, (uint64_t)st->st_size,
+				 st->st_mtim.tv_sec, st->st_mtim.tv_nsec};
+}
+
+void
+pins_stamp(int dirfd, const char *file, struct pins_stamp *stamp)
+{
+	struct stat st;
+
+	memset(stamp, 0, sizeof(*stamp));
+	if (fstatat(dirfd, file, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		take_stamp(stamp, &st);
+}
+
 /* All of a file that nobody changes; -1 and errno. */
 static int
 read_all(int fd, struct buf *b, size_t size)
@@ -214,13 +231,15 @@ read_all(int fd, struct buf *b, size_t size)
 
 int
 pins_read_file(const char *path, int dirfd, const char *file, struct buf *b,
-	       char **why)
+	       struct pins_stamp *stamp, char **why)
 {
 	struct stat st;
 	int fd = open_file(path, dirfd, file, O_RDONLY, &st, why), r = 0;
 
+	memset(stamp, 0, sizeof(*stamp));
 	if (fd == -1)
 		return *why == NULL ? PINS_NONE : PINS_FAILED;
+	take_stamp(stamp, &st);
 	if (st.st_size <= PINS_FILE_MAX)
 		r = read_all(fd, b, (size_t)st.st_size);
 	if (r == -1)
@@ -257,11 +276,12 @@ write_all(int fd, const char *p, size_t n)
  */
 int
 pins_write_file(const char *path, int dirfd, const char *file,
-		const struct buf *b, char **why)
+		const struct buf *b, struct pins_stamp *stamp, char **why)
 {
 	char *temp = xasprintf("%.32s.%08x%08x" TEMP_END, file,
 			       (unsigned)randombytes_random(),
 			       (unsigned)randombytes_random());
+	struct stat st;
 	int fd, ok = 0, err;
 
 	*why = NULL;
@@ -269,10 +289,13 @@ pins_write_file(const char *path, int dirfd, const char *file,
 		    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd != -1) {
 		ok = write_all(fd, buf_head(b), buf_used(b)) == 0 &&
+		     fstat(fd, &st) == 0 &&
 		     renameat(dirfd, temp, dirfd, file) == 0;
 		err = errno;
 		close(fd);
-		if (!ok)
+		if (ok)
+			take_stamp(stamp, &st);
+		else
 			unlinkat(dirfd, temp, 0);
 		errno = err;
 	}

@@ -12,6 +12,7 @@
 #define DW_PINS_MODEL_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct buf;
 struct cJSON;
@@ -79,6 +80,12 @@ struct pins_data {
 	size_t nsets;
 };
 
+/* Which file it was: it is never changed in place. */
+struct pins_stamp {
+	uint64_t dev, ino, size;
+	int64_t sec, nsec; /* when it was written */
+};
+
 enum pins_read { PINS_UNREAD, PINS_EMPTY, PINS_READ };
 
 /* One server's pins.  Opaque in pins.h. */
@@ -89,7 +96,8 @@ struct pins {
 	char *server, *package;
 	enum pins_read state;
 	struct pins_data d;
-	char digest[PINS_HEX]; /* of the file that was read */
+	char digest[PINS_HEX];   /* of the file that was read */
+	struct pins_stamp stamp; /* of the file; zero: there was none */
 };
 
 /* ---- pins_text.c: tokens and the text of the file ---- */
@@ -135,9 +143,11 @@ int pins_lock(const char *path, int dirfd, int *fd, char **why);
 int pins_lock_wait(const char *path, int dirfd, int *fd, int ms, char **why);
 /* PINS_OK, PINS_NONE or PINS_FAILED. */
 int pins_read_file(const char *path, int dirfd, const char *file, struct buf *b,
-		   char **why);
+		   struct pins_stamp *stamp, char **why);
 int pins_write_file(const char *path, int dirfd, const char *file,
-		    const struct buf *b, char **why);
+		    const struct buf *b, struct pins_stamp *stamp, char **why);
+/* The stamp of what is at the path now; zero if there is nothing. */
+void pins_stamp(int dirfd, const char *file, struct pins_stamp *stamp);
 /* Removes what writers that died have left; under the lock. */
 void pins_sweep(int dirfd);
 
@@ -158,9 +168,12 @@ int pins_judge(const struct pins_data *d, const struct pin_set *s,
 /* The definition of s that one is to be compared with, else another set's. */
 const struct pin_def *pins_pinned(const struct pins_data *d,
 				  const struct pin_set *s, const char *name);
+/* Whatever server the file is of; pins_free() frees. */
+struct pins *pins_of_file(const char *dir, const char *file);
 /* Reads through an open directory; as pins_load(). */
 int pins_load_at(struct pins *p, int dirfd, char **why);
-/* Prints p and puts the file in place; as pins_store(). */
+/* Prints p and puts the file in place; as pins_store().  If that fails p is
+ * what the file says. */
 int pins_save_at(struct pins *p, int dirfd, char **why);
 
 #endif

@@ -360,6 +360,7 @@ store_at(struct pins *p, int dirfd, const struct pin_key *k, struct seen *seen,
 	 char **why)
 {
 	struct storing st = {.d = &p->d, .first = first};
+	char *ignored = NULL;
 	int r = pins_load_at(p, dirfd, why);
 
 	if (r == PINS_FAILED)
@@ -367,8 +368,8 @@ store_at(struct pins *p, int dirfd, const struct pin_key *k, struct seen *seen,
 	pins_now(st.now);
 	store_facts(&st, facts);
 	if (merge(&st, k, seen, order, n, why) == -1) {
-		pins_data_free(&p->d);
-		p->state = PINS_UNREAD;
+		pins_load_at(p, dirfd, &ignored);
+		free(ignored);
 		return PINS_FAILED;
 	}
 	return st.changed ? pins_save_at(p, dirfd, why) : PINS_OK;
