@@ -13,8 +13,6 @@
 #include "model.h"
 #include "schema.h"
 
-static key_fn check_packs;
-
 static const char own_key[] =
     "a key of Doorward's own format; add \"version: 1\" to have that";
 
@@ -23,7 +21,7 @@ static const struct spec guard_specs[] = {
 	{.name = "default_action", .read = load_default_action},
 	{.name = "mode", .read = load_mode},
 	{.name = "rules", .read = load_rules},
-	{.name = "packs", .want = WANT_CHECK, .check = check_packs},
+	{.name = "packs", .read = load_packs},
 	{.name = "version", .refused = own_key}, /* for the slip of it */
 	{.name = "methods", .refused = own_key},
 	{.name = "tools", .refused = own_key},
@@ -38,21 +36,6 @@ static const struct spec guard_specs[] = {
 	{.name = NULL},
 };
 /* clang-format on */
-
-/* In a Guard file packs are off unless it says otherwise. */
-static int
-check_packs(struct load *l, const struct node *key)
-{
-	struct shown s;
-
-	if (node_equals(key->value, "none"))
-		return 0;
-	not_built(l, key->value,
-		  xasprintf("packs: %s is not built yet; only none is, so "
-			    "leave it out",
-			    node_show(key->value, &s)));
-	return 0;
-}
 
 int
 load_guard(struct load *l, const struct node *root)

@@ -21,40 +21,14 @@ static const char *const off_ask_deny[] = {"off", "ask", "deny", NULL};
 static const char *const typed_words[] = {"ignore", "ask", "trust", NULL};
 static const char *const channel_words[] = {"elicitation", "code", "page", NULL};
 static const char *const bind_words[] = {"call", "destination", NULL};
-static const char *const reads_words[] = {"untrusted", "private", NULL};
-static const char *const kind_words[] = {"address", "container", "link", "opaque", NULL};
 static const char *const network_words[] = {"none", NULL};
 static const char *const args_words[] = {"full", "redacted", "none", NULL};
 static const char *const sync_words[] = {"never", "interval", "always", NULL};
 static const char *const method_words[] = {"allow", "ask", "block", NULL};
-static const char *const pack_words[] = {"auto", "none", NULL};
 
 static key_fn read_version, read_methods, read_args, read_redact, read_sync;
-static key_fn check_packs, check_tools, check_sinks, check_patterns;
-static key_fn check_vouches, check_channels;
-
-static const struct spec entry_specs[] = {
-	{.name = "replace", .want = WANT_BOOL},
-	{.name = "exfiltrating", .want = WANT_BOOL},
-	{.name = "sink_params", .want = WANT_CHECK, .check = check_sinks},
-	{.name = "sinks_optional", .want = WANT_BOOL},
-	{.name = "content_params", .want = WANT_STRINGS},
-	{.name = "scan_text", .want = WANT_STRINGS},
-	{.name = "trusted_destinations", .want = WANT_STRINGS},
-	{.name = "on_tainted", .want = WANT_WORD, .words = deny_ask},
-	{.name = "on_named", .want = WANT_WORD, .words = deny_ask},
-	{.name = "on_unproven", .want = WANT_WORD, .words = deny_ask},
-	{.name = "max_calls", .want = WANT_COUNT},
-	{.name = "write_params", .want = WANT_STRINGS},
-	{.name = "allowed_path_prefixes", .want = WANT_PATHS},
-	{.name = "base", .want = WANT_PATH, .may_be_null = 1},
-	{.name = "arg_patterns", .want = WANT_CHECK, .check = check_patterns},
-	{.name = "identity_fields", .want = WANT_STRINGS},
-	{.name = "text_form", .want = WANT_STRING, .may_be_null = 1},
-	{.name = "reads", .want = WANT_WORD, .words = reads_words},
-	{.name = "vouches", .want = WANT_CHECK, .check = check_vouches},
-	{.name = NULL},
-};
+static key_fn read_tools, read_on_new, read_on_changed, read_hide;
+static key_fn check_channels;
 
 static const struct spec flows_specs[] = {
 	{.name = "private_to_public", .want = WANT_WORD, .words = off_ask_deny, .dflt = "off", .off = 1},
@@ -71,9 +45,9 @@ static const struct spec approval_specs[] = {
 };
 
 static const struct spec pins_specs[] = {
-	{.name = "on_new", .want = WANT_WORD, .words = deny_ask, .dflt = "deny"},
-	{.name = "on_changed", .want = WANT_WORD, .words = deny_ask, .dflt = "deny"},
-	{.name = "hide", .want = WANT_BOOL, .dflt = "true"},
+	{.name = "on_new", .read = read_on_new},
+	{.name = "on_changed", .read = read_on_changed},
+	{.name = "hide", .read = read_hide},
 	{.name = NULL},
 };
 
@@ -114,10 +88,10 @@ static const struct spec own_specs[] = {
 	{.name = "version", .read = read_version},
 	{.name = "mode", .read = load_mode},
 	{.name = "default_action", .read = load_default_action},
-	{.name = "packs", .want = WANT_CHECK, .check = check_packs},
+	{.name = "packs", .read = load_packs},
 	{.name = "rules", .read = load_rules},
 	{.name = "methods", .read = read_methods},
-	{.name = "tools", .want = WANT_CHECK, .check = check_tools},
+	{.name = "tools", .read = read_tools},
 	{.name = "flows", .want = WANT_SECTION, .sub = flows_specs},
 	{.name = "typed", .want = WANT_WORD, .words = typed_words, .dflt = "ignore", .off = 1},
 	{.name = "approval", .want = WANT_SECTION, .sub = approval_specs},
@@ -190,8 +164,8 @@ warn_of_method(struct load *l, const struct node *key)
 		return;
 	policy_warn(l->p, xasprintf("%s:%zu:%zu: %s is no method of MCP; did "
 				    "you mean \"%s\"?",
-				    l->p->files[l->file].name, key->line,
-				    key->column, node_show(key, &s), near));
+				    l->name, key->line, key->column,
+				    node_show(key, &s), near));
 }
 
 /* A method of this name from a file below, or room for a new one. */
@@ -263,21 +237,6 @@ read_methods(struct load *l, const struct node *key)
 }
 
 static int
-read_setting(struct load *l, const struct node *key, const char *const *words,
-	     struct setting *s)
-{
-	int i = read_word(l, key, words);
-
-	if (i < 0)
-		return -1;
-	s->value = i;
-	s->given = 1;
-	s->file = l->file;
-	s->line = key->line;
-	return 0;
-}
-
-static int
 read_args(struct load *l, const struct node *key)
 {
 	return read_setting(l, key, args_words, &l->p->args);
@@ -320,117 +279,45 @@ read_redact(struct load *l, const struct node *key)
 }
 
 static int
-check_packs(struct load *l, const struct node *key)
+read_tools(struct load *l, const struct node *key)
 {
-	const struct node *n = key->value, *item;
-	struct shown s;
-
-	if (n->kind != NODE_SEQUENCE) {
-		if (read_word(l, key, pack_words) < 0)
-			return -1;
-		if (node_equals(n, "auto"))
-			policy_warn(l->p,
-				    xasprintf("%s:%zu:%zu: packs: not built "
-					      "yet, so it has no effect",
-					      l->p->files[l->file].name,
-					      key->line, key->column));
-		return 0;
-	}
-	for (item = n->child; item != NULL; item = item->next)
-		if (want_string(l, item, key->text) < 0)
-			return -1;
-	if (n->child != NULL)
-		not_built(l, n->child,
-			  xasprintf("packs: %s is not built yet; none is, so "
-				    "leave it out",
-				    node_show(n->child, &s)));
-	return 0;
-}
-
-static int
-check_tools(struct load *l, const struct node *key)
-{
-	const struct node *k;
-	int result = 0;
-
 	if (want_mapping(l, key) < 0)
 		return -1;
-	l->quiet++;
-	for (k = key->value->child; k != NULL && result == 0; k = k->next) {
-		result = want_mapping(l, k);
-		if (result == 0)
-			result = check_section(l, k->value, entry_specs,
-					       "an entry of tools", "");
-	}
-	l->quiet--;
-	k = key->value->child;
-	if (result == 0 && k != NULL)
-		not_built(l, k,
-			  xstrdup("tools: entries are not built yet; of "
-				  "tools only rules: can speak so far"));
-	return result;
+	return load_entries(l, key->value);
 }
 
-/* {to: address}: the parameter's name, and what kind of destination it is. */
+/* As actions: what cannot be told is blocked or asked about. */
 static int
-check_kinds(struct load *l, const struct node *mapping)
+read_pin(struct load *l, const struct node *key, enum policy_pins which)
 {
-	const struct node *k;
+	struct setting *s = &l->p->pins[which];
 
-	for (k = mapping->child; k != NULL; k = k->next)
-		if (read_word(l, k, kind_words) < 0)
-			return -1;
+	if (read_setting(l, key, deny_ask, s) < 0)
+		return -1;
+	s->value = s->value == 0 ? ACTION_BLOCK : ACTION_ASK;
 	return 0;
 }
 
 static int
-check_sinks(struct load *l, const struct node *key)
+read_on_new(struct load *l, const struct node *key)
 {
-	const struct node *n;
-
-	if (key->value->kind == NODE_MAPPING)
-		return check_kinds(l, key->value);
-	if (want_list(l, key) < 0)
-		return -1;
-	for (n = key->value->child; n != NULL; n = n->next) {
-		if (n->kind == NODE_MAPPING ? check_kinds(l, n) < 0
-					    : want_string(l, n, key->text) < 0)
-			return -1;
-	}
-	return 0;
+	return read_pin(l, key, PINS_ON_NEW);
 }
 
 static int
-check_patterns(struct load *l, const struct node *key)
+read_on_changed(struct load *l, const struct node *key)
 {
-	const struct node *k;
-
-	if (want_mapping(l, key) < 0)
-		return -1;
-	for (k = key->value->child; k != NULL; k = k->next)
-		if (want_string(l, k->value, k->text) < 0)
-			return -1;
-	return 0;
+	return read_pin(l, key, PINS_ON_CHANGED);
 }
 
 static int
-check_vouches(struct load *l, const struct node *key)
+read_hide(struct load *l, const struct node *key)
 {
-	const struct node *n;
-	struct shown s;
+	int hide;
 
-	if (want_list(l, key) < 0)
+	if (read_bool(l, key, &hide) < 0)
 		return -1;
-	for (n = key->value->child; n != NULL; n = n->next) {
-		if (want_string(l, n, key->text) < 0)
-			return -1;
-		if (n->text[0] != '$')
-			return mistake(
-			    l->err, n,
-			    xasprintf("vouches: %s is no JSONPath; one that "
-				      "starts with $ expected",
-				      node_show(n, &s)));
-	}
+	l->p->pins[PINS_HIDE] = (struct setting){hide, 1, l->file, key->line};
 	return 0;
 }
 

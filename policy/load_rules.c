@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "proto/alloc.h"
-#include "proto/text.h"
 
 #include "policy.h"
 #include "doc.h"
@@ -55,29 +54,7 @@ static const struct spec guard_rule[] = {
 static int
 is_guard(const struct load *l)
 {
-	return l->p->files[l->file].format == FORMAT_GUARD;
-}
-
-/* What is shown to the model and in the terminal stands on one line. */
-static int
-want_visible(struct load *l, const struct node *n, const char *what)
-{
-	size_t i, k;
-	uint32_t cp = 0;
-
-	if (want_string(l, n, what) < 0)
-		return -1;
-	for (i = 0; i < n->len; i += k) {
-		k = text_utf8_next(n->text + i, n->len - i, &cp);
-		if (k == 0 || text_unsafe(cp))
-			return mistake(
-			    l->err, n,
-			    xasprintf("%s: a control or invisible character "
-				      "(a newline is one); it is one line of "
-				      "visible text",
-				      what));
-	}
-	return 0;
+	return l->format == FORMAT_GUARD;
 }
 
 static int
@@ -106,8 +83,7 @@ read_tool(struct load *l, const struct node *key)
 			    xasprintf("%s:%zu:%zu: tool: * and ? stand for "
 				      "themselves in an MCP Guard policy, "
 				      "which compares whole names",
-				      l->p->files[l->file].name, n->line,
-				      n->column));
+				      l->name, n->line, n->column));
 	else if (glob && n->len > GLOB_MAX)
 		return mistake(l->err, n,
 			       xasprintf("tool: a pattern of %zu bytes; at "
@@ -163,11 +139,11 @@ check_id(struct load *l, const struct node *item)
 			    xasprintf("id: %s is the id of the rule in line "
 				      "%zu already; each needs its own",
 				      node_show(n, &s), p->rules[i].line));
-		policy_warn(
-		    l->p, xasprintf("%s:%zu:%zu: id: %s is the id of the "
-				    "rule in line %zu already",
-				    p->files[l->file].name, n->line, n->column,
-				    node_show(n, &s), p->rules[i].line));
+		policy_warn(l->p,
+			    xasprintf("%s:%zu:%zu: id: %s is the id of the "
+				      "rule in line %zu already",
+				      l->name, n->line, n->column,
+				      node_show(n, &s), p->rules[i].line));
 		break;
 	}
 	return 0;

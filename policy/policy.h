@@ -16,6 +16,8 @@ enum policy_action { ACTION_ALLOW, ACTION_ASK, ACTION_BLOCK };
 enum policy_format { FORMAT_OWN, FORMAT_GUARD, FORMAT_BOUNCER, FORMAT_PACK };
 enum policy_args { ARGS_FULL, ARGS_REDACTED, ARGS_NONE };
 enum policy_sync { SYNC_NEVER, SYNC_INTERVAL, SYNC_ALWAYS };
+enum policy_packs { PACKS_AUTO, PACKS_NONE, PACKS_NAMED };
+enum policy_pins { PINS_ON_NEW, PINS_ON_CHANGED, PINS_HIDE, PINS_MAX };
 
 /* A mistake, or NULL-terminated text for one: where, what, and what would
  * be right.  line and column count from 1; 0 where there is none. */
@@ -23,6 +25,7 @@ struct policy_error {
 	char *file; /* as the user named it */
 	size_t line, column;
 	char *text;
+	int layered; /* the file may be right over other files or packs */
 };
 
 void policy_error_clear(struct policy_error *e);
@@ -98,7 +101,7 @@ int policy_redacts(const struct policy *p, const char *key, size_t len);
 struct policy_file_info {
 	char *name; /* as the user named it; the policy's */
 	enum policy_format format;
-	size_t rules;
+	size_t rules, entries;
 	int has_mode, has_default_action;
 	enum policy_mode mode;             /* if has_mode */
 	enum policy_action default_action; /* if has_default_action */
@@ -112,10 +115,51 @@ const struct policy_file_info *policy_file_info(const struct policy *p,
 
 /*
  * SHA-256 in hex (64) over the files' contents in order, each after its
- * length as 8 bytes, least first.  Names do not count.  Without files it is
- * the hash of nothing (e3b0c442...).
+ * length as 8 bytes, least first.  If packs are in force, eight bytes 0xff
+ * follow, and then the packs' contents in the order of their names, in the
+ * same way.  File names do not count.  Without files and packs it is the hash
+ * of nothing (e3b0c442...).
  */
 const char *policy_hash(const struct policy *p);
+
+/*
+ * What packs: says, by the uppermost file that has it; without, none if every
+ * file is MCP Guard's and there is one, else auto.  The fallback is on unless
+ * it is PACKS_NONE.
+ */
+enum policy_packs policy_get_packs(const struct policy *p);
+
+/* A pack that is in force.  All of it is the policy's. */
+struct policy_checked {
+	char *package, *version; /* the tools/list it was compared with */
+};
+
+struct policy_pack_info {
+	char *name, *file, *about; /* about "" if it says nothing */
+	char **match;              /* names of packages */
+	size_t match_count;
+	struct policy_checked *checked;
+	size_t checked_count;
+	size_t first, entries; /* for policy_pack_entry() */
+};
+
+/* In the order of their names; i is below the count. */
+size_t policy_pack_count(const struct policy *p);
+const struct policy_pack_info *policy_pack(const struct policy *p, size_t i);
+
+/* Entry j (below entries) of pack i, in the order of its file. */
+struct entry;
+const struct entry *policy_pack_entry(const struct policy *p, size_t i,
+				      size_t j);
+
+/* pins: deny is ACTION_BLOCK. */
+enum policy_action policy_pins_on_new(const struct policy *p);
+enum policy_action policy_pins_on_changed(const struct policy *p);
+int policy_pins_hide(const struct policy *p);
+
+/* Where the setting was made; its rule is "pins.on_new" or the like. */
+struct policy_source policy_pins_source(const struct policy *p,
+					enum policy_pins which);
 
 /*
  * Warnings that do not stop the start (shown by check and doctor), each with
@@ -131,7 +175,8 @@ const char *policy_format_name(enum policy_format f);
 /*
  * Adds warnings that take time to find, or speak of all files together: rules
  * that no call can reach, an id in two files, methods that shut clients
- * out.  For `policy check`; call it once.
+ * out, entries that do less than they seem to.  Looks at the directories that
+ * are named as prefixes.  For `policy check` and doctor; call it once.
  */
 void policy_lint(struct policy *p);
 
@@ -139,5 +184,6 @@ void policy_lint(struct policy *p);
 enum policy_action policy_get_default_action(const struct policy *p);
 
 size_t policy_rule_count(const struct policy *p);
+size_t policy_entry_count(const struct policy *p); /* of files, not packs */
 
 #endif

@@ -93,25 +93,34 @@ from_setting(const struct policy *p, const struct setting *s, const char *name)
 	return o;
 }
 
+/* The first rule of this name, or a pattern before it; NOT_FOUND for none. */
+static size_t
+first_rule(const struct policy *p, const char *name, size_t len)
+{
+	size_t exact = index_find(&p->rule_index, name, len), i;
+
+	for (i = 0; i < p->nglobs && p->globs[i] < exact; i++)
+		if (matches(&p->rules[p->globs[i]], name, len, 0))
+			return p->globs[i];
+	return exact;
+}
+
 struct policy_opinion
 policy_tool(const struct policy *p, const char *name, size_t len)
 {
+	size_t i = first_rule(p, name, len);
 	struct policy_opinion o;
 	const struct rule *r;
-	size_t i;
 
-	for (i = 0; i < p->nrules; i++) {
-		r = &p->rules[i];
-		if (!matches(r, name, len, 0))
-			continue;
-		memset(&o, 0, sizeof(o));
-		o.action = r->action;
-		o.reason = r->reason;
-		o.source.rule = r->id;
-		from_file(p, r->file, r->line, &o.source);
-		return o;
-	}
-	return from_setting(p, &p->default_action, "default_action");
+	if (i == NOT_FOUND)
+		return from_setting(p, &p->default_action, "default_action");
+	r = &p->rules[i];
+	memset(&o, 0, sizeof(o));
+	o.action = r->action;
+	o.reason = r->reason;
+	o.source.rule = r->id;
+	from_file(p, r->file, r->line, &o.source);
+	return o;
 }
 
 static const struct method *
@@ -228,7 +237,7 @@ lint_methods(struct policy *p)
 }
 
 void
-policy_lint(struct policy *p)
+lint_rules(struct policy *p)
 {
 	size_t i;
 

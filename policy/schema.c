@@ -8,6 +8,8 @@
 
 #include "proto/alloc.h"
 #include "proto/buf.h"
+#include "proto/keyset.h"
+#include "proto/text.h"
 
 #include "policy.h"
 #include "doc.h"
@@ -129,19 +131,104 @@ want_string(struct load *l, const struct node *n, const char *name)
 				 name, node_show(n, &s), n->text));
 }
 
-static int
+int
 want_path(struct load *l, const struct node *n, const char *name)
 {
 	struct shown s;
+	char *wrong, *text;
 
 	if (want_string(l, n, name) < 0)
 		return -1;
-	if (n->text[0] == '/')
+	wrong = path_mistake(n->text);
+	if (wrong == NULL)
 		return 0;
-	return mistake(l->err, n,
-		       xasprintf("%s: %s is relative; an absolute path (/...) "
-				 "expected",
-				 name, node_show(n, &s)));
+	text = xasprintf("%s: %s %s", name, node_show(n, &s), wrong);
+	free(wrong);
+	return mistake(l->err, n, text);
+}
+
+int
+want_visible(struct load *l, const struct node *n, const char *what)
+{
+	size_t i, k;
+	uint32_t cp = 0;
+
+	if (want_string(l, n, what) < 0)
+		return -1;
+	for (i = 0; i < n->len; i += k) {
+		k = text_utf8_next(n->text + i, n->len - i, &cp);
+		if (k == 0 || text_unsafe(cp))
+			return mistake(
+			    l->err, n,
+			    xasprintf("%s: a control or invisible character "
+				      "(a newline is one); it is one line of "
+				      "visible text",
+				      what));
+	}
+	return 0;
+}
+
+/* The first item that has been there before; slow, but only once a file. */
+static int
+item_twice(struct load *l, const struct node *key)
+{
+	const struct node *n, *other;
+	struct shown s;
+
+	for (n = key->value->child; n != NULL; n = n->next)
+		for (other = key->value->child; other != n; other = other->next)
+			if (node_equals(other, n->text))
+				return mistake(
+				    l->err, n,
+				    xasprintf("%s: %s is in the list twice",
+					      key->text, node_show(n, &s)));
+	return 0;
+}
+
+int
+want_strings(struct load *l, const struct node *key)
+{
+	const struct node *n;
+	struct key_span *spans;
+	size_t i = 0;
+	int twice;
+
+	if (want_list(l, key) < 0)
+		return -1;
+	for (n = key->value->child; n != NULL; n = n->next)
+		if (want_string(l, n, key->text) < 0)
+			return -1;
+	spans = xcalloc(key->value->count, sizeof(*spans));
+	for (n = key->value->child; n != NULL; n = n->next)
+		spans[i++] = (struct key_span){n->text, (uint32_t)n->len};
+	twice = keys_have_duplicate(spans, i);
+	free(spans);
+	return twice ? item_twice(l, key) : 0;
+}
+
+int
+read_bool(struct load *l, const struct node *key, int *v)
+{
+	const struct node *n = key->value;
+
+	if (n->kind == NODE_SCALAR && n->plain &&
+	    (node_equals(n, "true") || node_equals(n, "false"))) {
+		*v = node_equals(n, "true");
+		return 0;
+	}
+	return wrong_type(l, n, key->text, "true or false");
+}
+
+int
+read_setting(struct load *l, const struct node *key, const char *const *words,
+	     struct setting *s)
+{
+	int i = read_word(l, key, words);
+
+	if (i < 0)
+		return -1;
+	*s = (struct setting){i, 1, l->file, key->line};
+	return 0;
 }
 
 /* Digits only, so that 0x10, 1e3 and 010 need no explaining. */
@@ -180,32 +267,38 @@ parse_size(const char *p, size_t n, uint64_t *v)
 	return 0;
 }
 
-static int
-want_number(struct load *l, const struct node *n, const struct spec *spec)
+int
+read_count(struct load *l, const struct node *key, uint64_t *v)
 {
+	const struct node *n = key->value;
+
+	if (n->kind == NODE_SCALAR && n->plain &&
+	    parse_number(n->text, n->len, v) == 0)
+		return 0;
+	return wrong_type(l, n, key->text, "a whole number (0, 1, 2, ...)");
+}
+
+static int
+want_size(struct load *l, const struct node *key)
+{
+	const struct node *n = key->value;
 	uint64_t v;
 
-	if (n->kind == NODE_SCALAR && n->plain) {
-		if (spec->want == WANT_COUNT &&
-		    parse_number(n->text, n->len, &v) == 0)
-			return 0;
-		if (spec->want == WANT_SIZE &&
-		    parse_size(n->text, n->len, &v) == 0)
-			return 0;
-	}
-	return wrong_type(l, n, spec->name,
-			  spec->want == WANT_COUNT
-			      ? "a whole number (0, 1, 2, ...)"
-			      : "a size (bytes, or a number with KiB, MiB or "
-				"GiB: 64MiB)");
+	if (n->kind == NODE_SCALAR && n->plain &&
+	    parse_size(n->text, n->len, &v) == 0)
+		return 0;
+	return wrong_type(l, n, key->text,
+			  "a size (bytes, or a number with KiB, MiB or GiB: "
+			  "64MiB)");
 }
 
 static int
 want_items(struct load *l, const struct node *key, const struct spec *spec)
 {
-	const struct node *n, *other;
-	struct shown s;
+	const struct node *n;
 
+	if (spec->want == WANT_STRINGS)
+		return want_strings(l, key);
 	if (want_list(l, key) < 0)
 		return -1;
 	for (n = key->value->child; n != NULL; n = n->next) {
@@ -214,21 +307,10 @@ want_items(struct load *l, const struct node *key, const struct spec *spec)
 				return -1;
 			continue;
 		}
-		if (spec->want == WANT_STRINGS) {
-			if (want_string(l, n, key->text) < 0)
-				return -1;
-			continue;
-		}
 		if (word_index(n, spec->words) < 0)
 			return not_one_of(l, key, n, spec->words);
-		for (other = key->value->child; other != n; other = other->next)
-			if (node_equals(other, n->text))
-				return mistake(
-				    l->err, n,
-				    xasprintf("%s: %s is in the list twice",
-					      key->text, node_show(n, &s)));
 	}
-	return 0;
+	return spec->want == WANT_WORDS ? item_twice(l, key) : 0;
 }
 
 /* path is of the value itself, for the keys below it. */
@@ -237,6 +319,8 @@ check_value(struct load *l, const struct node *key, const struct spec *spec,
 	    const char *path)
 {
 	const struct node *n = key->value;
+	uint64_t count;
+	int flag;
 
 	if (spec->may_be_null && node_is_null(n) && n->len > 0)
 		return 0;
@@ -244,13 +328,11 @@ check_value(struct load *l, const struct node *key, const struct spec *spec,
 	case WANT_WORD:
 		return read_word(l, key, spec->words) < 0 ? -1 : 0;
 	case WANT_BOOL:
-		if (n->kind == NODE_SCALAR && n->plain &&
-		    (node_equals(n, "true") || node_equals(n, "false")))
-			return 0;
-		return wrong_type(l, n, key->text, "true or false");
+		return read_bool(l, key, &flag);
 	case WANT_COUNT:
+		return read_count(l, key, &count);
 	case WANT_SIZE:
-		return want_number(l, n, spec);
+		return want_size(l, key);
 	case WANT_STRING:
 		return want_string(l, n, key->text);
 	case WANT_PATH:
@@ -286,6 +368,8 @@ is_default(const struct node *n, const struct spec *spec)
 		       parse_size(rest, strlen(rest), &b) == 0 && a == b;
 	if (n->kind != NODE_SEQUENCE)
 		return node_equals(n, rest);
+	if (strcmp(rest, "[]") == 0)
+		return n->child == NULL;
 	for (item = n->child; item != NULL; item = item->next) {
 		if (strncmp(rest, item->text, item->len) != 0)
 			return 0;
@@ -302,7 +386,6 @@ report_unbuilt(struct load *l, const struct node *key, const struct spec *spec,
 	       const char *path)
 {
 	struct shown s;
-	const char *file = l->p->files[l->file].name;
 
 	if (l->quiet)
 		return;
@@ -312,7 +395,7 @@ report_unbuilt(struct load *l, const struct node *key, const struct spec *spec,
 		policy_warn(l->p,
 			    xasprintf("%s:%zu:%zu: %s: not built yet, "
 				      "so it has no effect",
-				      file, key->line, key->column, path));
+				      l->name, key->line, key->column, path));
 		return;
 	}
 	if (spec->dflt == NULL)

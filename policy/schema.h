@@ -6,9 +6,11 @@
 #define DW_POLICY_SCHEMA_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct load;
 struct node;
+struct setting;
 struct spec;
 
 enum want {
@@ -64,10 +66,25 @@ int check_unbuilt(struct load *l, const struct node *key,
 /* The key's value as one of words; its index, or -1 with l->err filled. */
 int read_word(struct load *l, const struct node *key, const char *const *words);
 
+/* true or false, and a whole number; 0, or -1 with l->err filled. */
+int read_bool(struct load *l, const struct node *key, int *v);
+int read_count(struct load *l, const struct node *key, uint64_t *v);
+
+/* As read_word(), with its place kept in the setting; 0 or -1. */
+int read_setting(struct load *l, const struct node *key,
+		 const char *const *words, struct setting *s);
+
 /* Checks for kinds of values; 0, or -1 with l->err filled. */
 int want_mapping(struct load *l, const struct node *key);
 int want_list(struct load *l, const struct node *key);
 int want_string(struct load *l, const struct node *n, const char *name);
+int want_path(struct load *l, const struct node *n, const char *name);
+
+/* A text that is shown to the model and in the terminal: on one line. */
+int want_visible(struct load *l, const struct node *n, const char *what);
+
+/* A list of texts, each at most once. */
+int want_strings(struct load *l, const struct node *key);
 
 /* The value is fit, but its feature is not built: kept for the end. */
 void not_built(struct load *l, const struct node *at, char *text);

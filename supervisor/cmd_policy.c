@@ -17,10 +17,14 @@
 
 static const char usage_policy[] =
     "usage: doorward policy check [FILE...]\n"
+    "       doorward policy explain [--policy FILE]... TOOL [-- COMMAND...]\n"
+    "       doorward policy test ...\n"
     "\n"
     "  check    read policy files, say what is in them and what is wrong\n"
+    "  explain  say what applies to a tool, from which file and line\n"
+    "  test     run cases with expected verdicts\n"
     "\n"
-    "explain, test and suggest are not built yet.  See doorward-policy(1).\n";
+    "suggest is not built yet.  See doorward-policy(1).\n";
 
 static const char usage_check[] =
     "usage: doorward policy check [--state DIR] [FILE...]\n"
@@ -28,7 +32,8 @@ static const char usage_check[] =
     "Reads the FILEs as \"doorward run --policy FILE...\" would, later ones "
     "on\n"
     "top of earlier ones; without FILE the default policy.  Prints for each\n"
-    "its format, rules, mode and default action, then warnings, then \"ok\".\n"
+    "its format, rules, entries, mode and default action, then the packs in\n"
+    "force and warnings, then \"ok\".\n"
     "\n"
     "Exit status: 0 fine, 2 a mistake.  See doorward-policy(1) and\n"
     "doorward.yaml(5).\n";
@@ -57,13 +62,37 @@ action_text(enum policy_action a)
 }
 
 static void
+print_counts(size_t rules, size_t entries)
+{
+	printf("%zu rule%s, %zu entr%s, ", rules, rules == 1 ? "" : "s",
+	       entries, entries == 1 ? "y" : "ies");
+}
+
+static void
+print_packs(const struct policy *p)
+{
+	size_t i, n = policy_pack_count(p);
+	char name[128];
+
+	printf("packs: ");
+	for (i = 0; i < n; i++) {
+		text_visible(policy_pack(p, i)->name,
+			     strlen(policy_pack(p, i)->name), name,
+			     sizeof(name));
+		printf("%s%s", i > 0 ? ", " : "", name);
+	}
+	printf("%s; fallback: %s\n", n == 0 ? "none" : "",
+	       policy_get_packs(p) == PACKS_NONE ? "off" : "on");
+}
+
+static void
 print_file(const struct policy_file_info *f)
 {
 	char name[1024];
 
 	text_visible(f->name, strlen(f->name), name, sizeof(name));
-	printf("%s: %s, %zu rule%s, ", name, format_text(f->format), f->rules,
-	       f->rules == 1 ? "" : "s");
+	printf("%s: %s, ", name, format_text(f->format));
+	print_counts(f->rules, f->entries);
 	if (f->has_mode)
 		printf("mode %s, ", policy_mode_name(f->mode));
 	else
@@ -82,10 +111,12 @@ print_policy(const struct policy *p)
 
 	for (i = 0; i < policy_file_count(p); i++)
 		print_file(policy_file_info(p, i));
-	printf("in force: %zu rule%s, mode %s, default action %s\n",
-	       policy_rule_count(p), policy_rule_count(p) == 1 ? "" : "s",
+	printf("in force: ");
+	print_counts(policy_rule_count(p), policy_entry_count(p));
+	printf("mode %s, default action %s\n",
 	       policy_mode_name(policy_get_mode(p)),
 	       action_text(policy_get_default_action(p)));
+	print_packs(p);
 	for (i = 0; i < policy_warning_count(p); i++) {
 		text_visible(policy_warning(p, i), strlen(policy_warning(p, i)),
 			     warning, sizeof(warning));
@@ -104,7 +135,10 @@ complain(struct policy_error *err)
 	policy_error_clear(err);
 }
 
-/* One mistake of each file; returns how many files have one. */
+/*
+ * One mistake of each file; returns how many files have one.  What a file
+ * needs of those below it is seen when all are read together.
+ */
 static size_t
 check_each(const char *const *files, size_t n, const char *packs)
 {
@@ -114,10 +148,11 @@ check_each(const char *const *files, size_t n, const char *packs)
 
 	for (i = 0; i < n; i++) {
 		p = policy_load(&files[i], 1, packs, &err);
-		if (p == NULL) {
+		if (p == NULL && !err.layered) {
 			complain(&err);
 			bad++;
 		}
+		policy_error_clear(&err);
 		policy_free(p);
 	}
 	return bad;
@@ -208,9 +243,6 @@ cmd_check(int argc, char **argv)
 int
 cmd_policy(int argc, char **argv)
 {
-	static const char *const later[] = {"explain", "test", "suggest"};
-	size_t i;
-
 	if (argc < 2) {
 		fputs(usage_policy, stderr);
 		return EXIT_USAGE;
@@ -221,13 +253,14 @@ cmd_policy(int argc, char **argv)
 	}
 	if (strcmp(argv[1], "check") == 0)
 		return cmd_check(argc - 1, argv + 1);
-	for (i = 0; i < sizeof(later) / sizeof(later[0]); i++) {
-		if (strcmp(argv[1], later[i]) == 0) {
-			warnf("policy %s is not built yet; this version has "
-			      "policy check",
-			      later[i]);
-			return EXIT_USAGE;
-		}
+	if (strcmp(argv[1], "explain") == 0)
+		return cmd_policy_explain(argc - 1, argv + 1);
+	if (strcmp(argv[1], "test") == 0)
+		return cmd_policy_test(argc - 1, argv + 1);
+	if (strcmp(argv[1], "suggest") == 0) {
+		warnf("policy suggest is not built yet; this version has "
+		      "check, explain and test");
+		return EXIT_USAGE;
 	}
 	return usage_error("unknown command", argv[1]);
 }

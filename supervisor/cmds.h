@@ -10,6 +10,8 @@
 
 int cmd_run(int argc, char **argv);
 int cmd_policy(int argc, char **argv);
+int cmd_policy_explain(int argc, char **argv);
+int cmd_policy_test(int argc, char **argv);
 int cmd_packs(int argc, char **argv);
 int cmd_reload(int argc, char **argv);
 int cmd_demo(int argc, char **argv);

@@ -537,29 +537,10 @@ test_guard_mistakes(void **state)
 	    "expected, not \"yolo\"");
 	bad("default_action: allow\nmode:\nrules: []\n",
 	    "p.yaml:2:6: mode: enforce or observe expected, not nothing");
-	bad("default_action: allow\nrules: []\npacks: auto\n",
-	    "p.yaml:3:8: packs: \"auto\" is not built yet; only none is, so "
-	    "leave it out");
+	bad("default_action: allow\nrules: []\npacks: on\n",
+	    "p.yaml:3:8: packs: auto or none expected, not \"on\"");
+	loads("default_action: allow\nrules: []\npacks: auto\n");
 	loads("default_action: allow\nrules: []\npacks: none\n");
-}
-
-static void
-test_bouncer(void **state)
-{
-	(void)state;
-	bad("send_email:\n  exfiltrating: true\n",
-	    "p.yaml:1:1: by its keys this is a Bouncer policy, a format that "
-	    "is not built yet; a Doorward policy starts with \"version: 1\"");
-	bad("tool:\n  exfiltrating: true\n",
-	    "p.yaml:1:1: by its keys this is a Bouncer policy, a format that "
-	    "is not built yet; a Doorward policy starts with \"version: 1\"");
-	bad("methods: {ping: block}\n",
-	    "p.yaml:1:1: \"methods\" without \"version: 1\"; a Doorward policy "
-	    "needs that line");
-	bad("defualt_action: block\n",
-	    "p.yaml:1:1: unknown key \"defualt_action\"; did you mean "
-	    "\"default_action\"? (a Doorward policy starts with \"version: "
-	    "1\")");
 }
 
 int
@@ -581,7 +562,6 @@ main(void)
 	    cmocka_unit_test(test_method_mistakes),
 	    cmocka_unit_test(test_redact_mistakes),
 	    cmocka_unit_test(test_guard_mistakes),
-	    cmocka_unit_test(test_bouncer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,8 +47,17 @@ put(const char *name, const char *text)
 static int
 set_up(void **state)
 {
+	char *beside = paths_packs(), *packs = realpath("packs", NULL);
+	int result = -1;
+
 	(void)state;
-	return mkdtemp(dir) == NULL;
+	/* The commands look for packs beside this program. */
+	if (packs != NULL &&
+	    (access(beside, F_OK) == 0 || symlink(packs, beside) == 0))
+		result = mkdtemp(dir) == NULL;
+	free(beside);
+	free(packs);
+	return result;
 }
 
 static int
@@ -255,7 +264,9 @@ test_check(void **state)
 {
 	char *a = put("a.yaml", V1 "mode: observe\nrules:\n"
 				   "- {id: x, tool: \"*\", action: block}\n"
-				   "- {id: y, tool: z, action: block}\n");
+				   "- {id: y, tool: z, action: block}\n"
+				   "tools: {u: {max_calls: 1}}\n"
+				   "packs: [gmail, filesystem]\n");
 	char *b = put("b.yaml", "default_action: require_approval\n"
 				"rules:\n- {id: g, tool: h, action: allow}\n");
 	const char *argv[] = {"policy", "check", a, b};
@@ -264,16 +275,19 @@ test_check(void **state)
 	(void)state;
 	assert_int_equal(run(4, argv, out, err, sizeof(out)), 0);
 	wanted = xasprintf(
-	    "%s: Doorward's own format, 2 rules, mode observe, no default "
-	    "action\n"
-	    "%s: MCP Guard's format, 1 rule, no mode, default action "
+	    "%s: Doorward's own format, 2 rules, 1 entry, mode observe, no "
+	    "default action\n"
+	    "%s: MCP Guard's format, 1 rule, 0 entries, no mode, default "
+	    "action require_approval\n"
+	    "in force: 3 rules, 1 entry, mode observe, default action "
 	    "require_approval\n"
-	    "in force: 3 rules, mode observe, default action "
-	    "require_approval\n"
+	    "packs: filesystem, gmail; fallback: on\n"
 	    "warning: %s:5: rule \"y\": rule \"x\" (%s:4) comes first and "
 	    "matches all of it, so that it is never reached\n"
+	    "warning: %s:6: \"u\": rule \"x\" (%s:4) blocks the tool, so "
+	    "that its entry changes nothing\n"
 	    "ok\n",
-	    a, b, a, a);
+	    a, b, a, a, a, a);
 	assert_string_equal(out, wanted);
 	assert_string_equal(err, "");
 	free(wanted);
@@ -322,8 +336,8 @@ test_check_default(void **state)
 		assert_int_equal(status, 0);
 		assert_non_null(strstr(out, ": there is none, so the built-in "
 					    "defaults hold\nin force: 0 rules, "
-					    "mode enforce, default action "
-					    "allow\nok\n"));
+					    "0 entries, mode enforce, default "
+					    "action allow\npacks: browser, "));
 	}
 	free(path);
 }
@@ -333,7 +347,7 @@ test_usage(void **state)
 {
 	static const char *const help[] = {"policy", "--help"};
 	static const char *const check[] = {"policy", "check", "--help"};
-	static const char *const later[] = {"policy", "explain", "x"};
+	static const char *const later[] = {"policy", "suggest", "x"};
 	static const char *const wrong[] = {"policy", "chek"};
 	static const char *const option[] = {"policy", "check", "--yaml"};
 	char out[4096], err[4096];
@@ -345,8 +359,9 @@ test_usage(void **state)
 	assert_int_equal(run(3, check, out, err, sizeof(out)), 0);
 	assert_non_null(strstr(out, "usage: doorward policy check"));
 	assert_int_equal(run(3, later, out, err, sizeof(out)), 2);
-	assert_string_equal(err, "doorward: policy explain is not built yet; "
-				 "this version has policy check\n");
+	assert_string_equal(err, "doorward: policy suggest is not built yet; "
+				 "this version has check, explain and "
+				 "test\n");
 	assert_int_equal(run(2, wrong, out, err, sizeof(out)), 2);
 	assert_string_equal(err, "doorward: policy: unknown command \"chek\"; "
 				 "see doorward policy --help\n");

@@ -139,6 +139,8 @@ test_example(void **state)
 	text = strndup(start, (size_t)(end - start) + 1);
 	p = good(text);
 	policy_lint(p);
+	if (policy_warning_count(p) > 0)
+		print_error("%s\n", policy_warning(p, 0));
 	assert_int_equal(policy_warning_count(p), 0);
 	assert_int_equal(tool(p, "delete_file").action, ACTION_BLOCK);
 	assert_int_equal(tool(p, "read_file").action, ACTION_ALLOW);

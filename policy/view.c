@@ -1,0 +1,179 @@
+/*
+ * What applies to one tool: entries of packs and files merged, or the
+ * fallback.  Runs in the monitor, with names and schemas that the server
+ * wrote, and in the commands; owns the merged entries and the fallback, and
+ * borrows the rest from the policy.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/alloc.h"
+
+#include "policy.h"
+#include "applies.h"
+#include "call.h"
+#include "entry.h"
+#include "fallback.h"
+#include "model.h"
+#include "view.h"
+
+struct policy_view {
+	struct policy_layer *layers; /* bottom up */
+	size_t nlayers;
+	struct entry *merged;
+	size_t nmerged;
+	struct entry *fallback; /* NULL, or the only merged one */
+	const char *from;
+};
+
+static void
+add_layer(struct policy_view *v, const struct policy *p, const struct said *s,
+	  const struct cJSON *schema, const char *const *command)
+{
+	struct policy_layer *layer;
+	const struct policy_pack_info *k;
+
+	v->layers =
+	    xreallocarray(v->layers, v->nlayers + 1, sizeof(*v->layers));
+	layer = &v->layers[v->nlayers++];
+	memset(layer, 0, sizeof(*layer));
+	layer->entry = &s->entry;
+	layer->state = LAYER_APPLIES;
+	if (s->pack == NO_PACK) {
+		layer->file = p->files[s->file].name;
+		layer->format = p->files[s->file].format;
+		return;
+	}
+	k = &p->packs[s->pack];
+	layer->file = k->file;
+	layer->pack = k->name;
+	layer->format = FORMAT_PACK;
+	if (command != NULL)
+		layer->by_command =
+		    applies_to_command(k->match, k->match_count, command);
+	if (!applies_to_schema(&s->entry, schema))
+		layer->state = LAYER_NO_PARAM;
+}
+
+/* Of packs that apply, those that the command names alone, if there are any. */
+static void
+prefer_named(struct policy_view *v)
+{
+	struct policy_layer *layer;
+	int named = 0;
+	size_t i;
+
+	for (i = 0; i < v->nlayers; i++)
+		named |= v->layers[i].state == LAYER_APPLIES &&
+			 v->layers[i].by_command;
+	for (i = 0; named && i < v->nlayers; i++) {
+		layer = &v->layers[i];
+		if (layer->pack != NULL && layer->state == LAYER_APPLIES &&
+		    !layer->by_command)
+			layer->state = LAYER_OTHER_PACK;
+	}
+}
+
+static void
+cut_below(struct policy_view *v)
+{
+	size_t i, j;
+
+	for (i = v->nlayers; i-- > 0;)
+		if (v->layers[i].entry->replace)
+			break;
+	if (i == SIZE_MAX)
+		return;
+	for (j = 0; j < i; j++)
+		if (v->layers[j].state == LAYER_APPLIES)
+			v->layers[j].state = LAYER_CUT;
+}
+
+/* Each pack that applies begins an entry of its own; files lie on all. */
+static void
+merge(struct policy_view *v)
+{
+	const struct policy_layer *layer;
+	size_t i, j;
+
+	v->merged = xcalloc(v->nlayers + 1, sizeof(*v->merged));
+	for (i = 0; i < v->nlayers; i++) {
+		layer = &v->layers[i];
+		if (layer->state != LAYER_APPLIES)
+			continue;
+		v->from = layer->pack != NULL ? "pack" : "file";
+		if (layer->pack != NULL || v->nmerged == 0) {
+			v->merged[v->nmerged++] = *layer->entry;
+			continue;
+		}
+		for (j = 0; j < v->nmerged; j++)
+			entry_merge(&v->merged[j], layer->entry);
+	}
+}
+
+struct policy_view *
+policy_view_new(const struct policy *p, const char *tool, size_t len,
+		const struct cJSON *schema, const char *const *command)
+{
+	struct policy_view *v = xcalloc(1, sizeof(*v));
+	size_t i = index_find(&p->said_index, tool, len);
+
+	v->from = "none";
+	for (; i != NOT_FOUND; i = p->said[i].above)
+		add_layer(v, p, &p->said[i], schema, command);
+	prefer_named(v);
+	cut_below(v);
+	merge(v);
+	if (v->nmerged > 0 || schema == NULL ||
+	    policy_get_packs(p) == PACKS_NONE)
+		return v;
+	v->fallback = fallback_entry(tool, len, schema);
+	if (v->fallback != NULL) {
+		v->from = "fallback";
+		v->merged[v->nmerged++] = *v->fallback;
+	}
+	return v;
+}
+
+void
+policy_view_free(struct policy_view *v)
+{
+	if (v == NULL)
+		return;
+	if (v->fallback != NULL)
+		entry_clear(v->fallback);
+	free(v->fallback);
+	free(v->merged);
+	free(v->layers);
+	free(v);
+}
+
+size_t
+policy_view_count(const struct policy_view *v)
+{
+	return v->nmerged;
+}
+
+const struct entry *
+policy_view_entry(const struct policy_view *v, size_t i)
+{
+	return &v->merged[i];
+}
+
+const char *
+policy_view_from(const struct policy_view *v)
+{
+	return v->from;
+}
+
+size_t
+policy_view_layer_count(const struct policy_view *v)
+{
+	return v->nlayers;
+}
+
+const struct policy_layer *
+policy_view_layer(const struct policy_view *v, size_t i)
+{
+	return &v->layers[i];
+}
