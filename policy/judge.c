@@ -1,0 +1,242 @@
+/*
+ * Judging one call: every contract says what it has to say, in the order of
+ * design.md section 4, and the strictest wins.  Runs in the monitor for every
+ * call, confined; asks nothing of the system but readlink(2).
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <cjson/cJSON.h>
+
+#include "proto/alloc.h"
+#include "proto/buf.h"
+
+#include "policy.h"
+#include "entry.h"
+#include "call.h"
+#include "args.h"
+#include "findings.h"
+#include "path.h"
+#include "pattern.h"
+#include "self.h"
+#include "sink.h"
+#include "view.h"
+
+#define DELETES_BUDGET 2u /* of a tool that deletes, unless it has its own */
+
+/* A rule's words, or default_action; nothing is said twice. */
+static void
+say_opinion(struct findings *f, const struct policy_opinion *o, char *reason)
+{
+	struct finding *one;
+
+	one = findings_add(f, o->by_default ? CONTRACT_DEFAULT : CONTRACT_RULE,
+			   o->action);
+	one->reason = reason;
+	one->rule = xstrdup(o->source.rule);
+	one->line = o->source.line;
+	one->format = o->source.format;
+	if (o->source.file != NULL)
+		one->file = xstrdup(o->source.file);
+}
+
+static char *
+rule_reason(const struct policy_opinion *o)
+{
+	struct shown_text s;
+
+	if (o->reason != NULL)
+		return xstrdup(shown(&s, o->reason, strlen(o->reason)));
+	switch (o->action) {
+	case ACTION_ALLOW:
+		return xstrdup("a rule allows this tool");
+	case ACTION_ASK:
+		return xstrdup("a rule asks about this tool");
+	case ACTION_BLOCK:
+		break;
+	}
+	return xstrdup("a rule blocks this tool");
+}
+
+static char *
+default_reason(const struct policy_opinion *o)
+{
+	switch (o->action) {
+	case ACTION_ALLOW:
+		return xstrdup("nothing speaks of this tool, and the default "
+			       "allows it");
+	case ACTION_ASK:
+		return xstrdup("nothing speaks of this tool, and the default "
+			       "asks");
+	case ACTION_BLOCK:
+		break;
+	}
+	return xstrdup("nothing speaks of this tool, and the default blocks "
+		       "it");
+}
+
+/* The uppermost entry that speaks, as a place; the fallback has none. */
+static void
+place_of(const struct policy_view *v, struct entry_place *place)
+{
+	const struct policy_layer *layer;
+	size_t i;
+
+	memset(place, 0, sizeof(*place));
+	for (i = 0; i < policy_view_layer_count(v); i++) {
+		layer = policy_view_layer(v, i);
+		if (layer->state != LAYER_APPLIES)
+			continue;
+		place->file = layer->file;
+		place->pack = layer->pack;
+		place->format = layer->format;
+		place->line = layer->entry->line;
+	}
+}
+
+/* An entry speaks of the tool, and no rule does. */
+static void
+say_spoken_of(struct findings *f, const struct policy_view *v)
+{
+	struct entry_place place;
+	struct finding *one;
+
+	place_of(v, &place);
+	one = findings_add(f, CONTRACT_DEFAULT, ACTION_ALLOW);
+	one->reason = xasprintf("the tool is spoken of (%s), and nothing "
+				"speaks against the call",
+				policy_view_from(v));
+	one->rule =
+	    entry_rule_id(policy_view_entry(v, 0), &place, ENTRY_KEY_MAX);
+	one->line = place.line;
+	one->format = place.format;
+	if (place.file != NULL)
+		one->file = xstrdup(place.file);
+}
+
+static void
+judge_rule(const struct policy *p, const struct policy_view *v,
+	   const struct policy_call *c, struct findings *f)
+{
+	struct policy_opinion o = policy_tool(p, c->tool, c->tool_len);
+
+	if (!o.by_default)
+		say_opinion(f, &o, rule_reason(&o));
+	else if (policy_view_count(v) == 0)
+		say_opinion(f, &o, default_reason(&o));
+	else
+		say_spoken_of(f, v);
+}
+
+/* 1 if the entry bounds its calls, with the bound and who says so. */
+static int
+budget_of(const struct entry *e, uint64_t *max, enum entry_key *key)
+{
+	if (entry_has(e, KEY_MAX_CALLS)) {
+		*max = e->max_calls;
+		*key = KEY_MAX_CALLS;
+		return 1;
+	}
+	if (e->deletes.n > 0) {
+		*max = DELETES_BUDGET;
+		*key = KEY_DELETES;
+		return 1;
+	}
+	return 0;
+}
+
+/* Every attempt has used a slot, this one too. */
+static void
+judge_budget(const struct entry *e, const struct policy_call *c,
+	     struct findings *f)
+{
+	enum entry_key key = KEY_MAX_CALLS;
+	uint64_t max = 0;
+
+	if (!budget_of(e, &max, &key) || c->attempt <= max)
+		return;
+	if (max == 0) {
+		findings_of_entry(f, CONTRACT_BUDGET, ACTION_BLOCK, e, key,
+				  NULL,
+				  xstrdup("max_calls: 0, no call is allowed"));
+		return;
+	}
+	findings_of_entry(
+	    f, CONTRACT_BUDGET, ACTION_BLOCK, e, key, NULL,
+	    xasprintf("max_calls: %llu call%s a run; this is call %llu",
+		      (unsigned long long)max, max == 1 ? "" : "s",
+		      (unsigned long long)c->attempt));
+}
+
+static enum pattern_result
+match_value(const struct arg_pattern *a, const struct cJSON *value)
+{
+	struct buf b = BUF_INIT;
+	enum pattern_result result = PATTERN_LIMIT;
+
+	if (cJSON_IsString(value))
+		return pattern_match(a->re, value->valuestring,
+				     strlen(value->valuestring));
+	if (args_json(&b, value, PATTERN_VALUE_MAX) == 0)
+		result = pattern_match(a->re, buf_head(&b), buf_used(&b));
+	buf_free(&b);
+	return result;
+}
+
+static void
+judge_pattern(const struct entry *e, const struct arg_pattern *a,
+	      const struct policy_call *c, struct findings *f)
+{
+	struct shown_text s;
+	struct args_walk none;
+	struct args_find at;
+	enum pattern_result result;
+
+	args_walk_init(&none, NULL);
+	args_find_init(&at, c->args, a->param);
+	while (args_find_next(&at) &&
+	       !findings_full(f, CONTRACT_PATTERN, ACTION_BLOCK)) {
+		result = match_value(a, at.value);
+		if (result == PATTERN_MATCH)
+			continue;
+		shown(&s, a->text, strlen(a->text));
+		findings_of_entry(
+		    f, CONTRACT_PATTERN, ACTION_BLOCK, e, KEY_ARG_PATTERNS,
+		    args_place(&at, &none),
+		    result == PATTERN_NO
+			? xasprintf("the value does not match the pattern %s",
+				    s.text)
+			: xasprintf("the value is too much for the pattern %s "
+				    "to decide",
+				    s.text));
+	}
+	if (at.too_deep)
+		findings_of_entry(f, CONTRACT_PATTERN, ACTION_BLOCK, e,
+				  KEY_ARG_PATTERNS, xstrdup(a->param),
+				  xstrdup("nested too deep"));
+}
+
+/* What one entry that applies says. */
+static void
+judge_entry(const struct entry *e, const struct policy_call *c,
+	    struct findings *f)
+{
+	size_t i;
+
+	judge_budget(e, c, f);
+	path_judge(e, c, f);
+	for (i = 0; i < e->npatterns; i++)
+		judge_pattern(e, &e->patterns[i], c, f);
+	sink_judge(e, c, f);
+}
+
+void
+policy_judge(const struct policy *p, const struct policy_view *v,
+	     const struct policy_call *c, struct findings *f)
+{
+	size_t i;
+
+	self_judge(v, c, f);
+	judge_rule(p, v, c, f);
+	for (i = 0; i < policy_view_count(v); i++)
+		judge_entry(policy_view_entry(v, i), c, f);
+}
