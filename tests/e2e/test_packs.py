@@ -340,6 +340,64 @@ class Live(PacksTest):
                   HOME=self.dir.name)
 
 
+class Session(PacksTest):
+    """Packs hold in a session, without any policy."""
+
+    def calls(self, pack, *calls):
+        """What became of each: the rule that denied it, or "sent"."""
+        policy = os.path.join(self.dir.name, "policy.yaml")
+        with open(policy, "w") as f:
+            f.write("version: 1\n")
+        lines = [{"jsonrpc": "2.0", "id": "init", "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"}}},
+            {"jsonrpc": "2.0", "method": "notifications/initialized"}]
+        lines += [{"jsonrpc": "2.0", "id": i, "method": "tools/call",
+                   "params": {"name": name, "arguments": args}}
+                  for i, (name, args) in enumerate(calls)]
+        status, out, err = dw.run(
+            "run", "--state", os.path.join(self.dir.name, "state"), "--policy", policy,
+            "--", *listing(recorded(pack)), stdin=b"".join(map(dw.as_line, lines)))
+        self.assertEqual((status, err), (0, ""))
+        fates = {}
+        for message in map(json.loads, out.splitlines()):
+            if "error" in message:      # the server's, which has no tools/call
+                self.assertEqual(message["error"]["message"], "no such method")
+                fates[message["id"]] = "sent"
+            elif message["id"] != "init":
+                text = message["result"]["content"][0]["text"]
+                fates[message["id"]] = re.search(r"\(rule (\S+)\)\Z", text)[1]
+        return [fates[i] for i in range(len(calls))]
+
+    def test_gmail(self):
+        self.assertEqual(
+            self.calls("gmail",
+                       ("read_email", {"messageId": "1"}),
+                       ("send_email", {"to": ["a@b.example"], "subject": "", "body": ""}),
+                       ("create_filter", {"criteria": {}, "action": {}}),
+                       ("create_filter", {"criteria": {}, "action": {"forward": "a@b.example"}}),
+                       ("delete_email", {"messageId": "1"}),
+                       ("delete_email", {"messageId": "2"}),
+                       ("delete_email", {"messageId": "3"}),
+                       ("batch_delete_emails", {"messageIds": ["1"]})),
+            ["sent", "pack.gmail.send_email.sink_params", "sent",
+             "pack.gmail.create_filter.sink_params", "sent", "sent",
+             "pack.gmail.delete_email.deletes",
+             "pack.gmail.batch_delete_emails.max_calls"])
+
+    def test_browser(self):
+        self.assertEqual(
+            self.calls("browser",
+                       ("browser_click", {"target": "e1"}),
+                       ("browser_press_key", {"key": "Enter"}),
+                       ("browser_press_key", {"key": "x"}),
+                       ("browser_navigate", {"url": "https://x.example/"}),
+                       ("browser_run_code_unsafe", {"code": "1"})),
+            ["sent", "sent", "pack.browser.browser_press_key.sink_params",
+             "pack.browser.browser_navigate.sink_params",
+             "pack.browser.browser_run_code_unsafe.sink_params"])
+
+
 class Command(PacksTest):
     def usage(self, words, pattern):
         status, out, err = dw.run("packs", *words)
