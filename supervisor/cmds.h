@@ -13,6 +13,7 @@ int cmd_policy(int argc, char **argv);
 int cmd_policy_explain(int argc, char **argv);
 int cmd_policy_test(int argc, char **argv);
 int cmd_packs(int argc, char **argv);
+int cmd_pins(int argc, char **argv);
 int cmd_reload(int argc, char **argv);
 int cmd_demo(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);

@@ -17,6 +17,7 @@ static const struct command {
     {"run", cmd_run, "stand between a client and a server"},
     {"policy", cmd_policy, "check a policy file"},
     {"packs", cmd_packs, "what is known of common servers' tools"},
+    {"pins", cmd_pins, "what is trusted of servers, and what has changed"},
     {"reload", cmd_reload, "make running sessions read their policy again"},
     {"demo", cmd_demo, "a demonstration on a server of our own"},
     {"doctor", cmd_doctor, "what is set up here, and what is missing"},
@@ -35,7 +36,6 @@ static const struct command {
     {"audit", NULL, NULL},
     {"report", NULL, NULL},
     {"receipts", NULL, NULL},
-    {"pins", NULL, NULL},
     {"ledger", NULL, NULL},
     {"serve", NULL, NULL},
 };

@@ -174,6 +174,23 @@ pins_find_def(const struct pins_data *d, const char *hash)
 	return NULL;
 }
 
+/* 1 if the file's name was made of the names in it, as far as these were
+ * kept. */
+static int
+names_fit(const struct pins *p)
+{
+	size_t len;
+	char *name = token_text(p->d.server, &len);
+	char *pkg = token_text(p->d.package, &len);
+	char *file = name != NULL && pkg != NULL ? file_name(name, pkg) : NULL;
+	int fit = file == NULL || strcmp(file, p->file) == 0;
+
+	free(name);
+	free(pkg);
+	free(file);
+	return fit;
+}
+
 /* The file has to speak of the server that its name was made of. */
 static int
 parse(struct pins *p, const struct buf *b, char **why)
@@ -184,12 +201,13 @@ parse(struct pins *p, const struct buf *b, char **why)
 
 	r = pins_parse(&p->d, buf_used(b) > 0 ? buf_head(b) : "", buf_used(b),
 		       &phrase);
-	if (r == 0 && p->server == NULL) {
+	if (r == 0 && p->server == NULL && names_fit(p)) {
 		p->server = xstrdup(p->d.server);
 		p->package = xstrdup(p->d.package);
 	}
-	if (r == 0 && (strcmp(p->d.server, p->server) != 0 ||
-		       strcmp(p->d.package, p->package) != 0)) {
+	if (r == 0 &&
+	    (p->server == NULL || strcmp(p->d.server, p->server) != 0 ||
+	     strcmp(p->d.package, p->package) != 0)) {
 		phrase = xstrdup("it is another server's");
 		pins_data_free(&p->d);
 		r = -1;

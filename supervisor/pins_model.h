@@ -112,6 +112,10 @@ char *token_of_name(const char *p, size_t len);         /* caller frees */
  * frees. */
 char *token_text(const char *token, size_t *len);
 
+/* Bytes of the token at the start of n, which is written exactly as
+ * token_put() does; 0 if there is none. */
+size_t token_at(const char *p, size_t n);
+
 /* 1 if the n bytes at p are one token, written as token_put() does. */
 int token_valid(const char *p, size_t n);
 int token_valid_command(const char *p, size_t n);

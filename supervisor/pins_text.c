@@ -188,8 +188,7 @@ unquote(struct buf *b, const char *p, size_t n)
 	return i < n ? i + 1 : 0;
 }
 
-/* The token at the start of n bytes, exactly as we would write it, or 0. */
-static size_t
+size_t
 token_at(const char *p, size_t n)
 {
 	const size_t hashed = sizeof(HASHED) - 1 + PINS_HEX - 1;
