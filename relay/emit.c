@@ -11,13 +11,15 @@
 
 #include "emit.h"
 #include "jsonstr.h"
+#include "scan.h"
 
 struct emit {
 	const char *p, *end;
 	emit_put_fn *put;
 	void *arg;
 	uint32_t depth;
-	uint8_t want_value; /* behind a key */
+	uint8_t want_value;                       /* behind a key */
+	const struct scan_tool *tool, *tools_end; /* not passed yet */
 	uint8_t object[DW_DEPTH_MAX];
 };
 
@@ -88,6 +90,21 @@ open_level(struct emit *e, int object)
 	put_word(e, object ? TREE_OBJECT : TREE_ARRAY, 1);
 }
 
+/* 1 if a tool that cannot be told stood here, and was passed over. */
+static int
+skip_bad(struct emit *e, const char *line)
+{
+	size_t at = (size_t)(e->p - line);
+
+	while (e->tool < e->tools_end && (!e->tool->bad || e->tool->off < at))
+		e->tool++;
+	if (e->tool == e->tools_end || e->tool->off != at ||
+	    e->tool->len == 0 || e->tool->len > (size_t)(e->end - e->p))
+		return 0;
+	put_word(e, TREE_NULL, e->tool->len);
+	return 1;
+}
+
 /* One token or separator; 0 if the line is not what it was said to be. */
 static int
 step(struct emit *e)
@@ -135,7 +152,8 @@ step(struct emit *e)
 }
 
 void
-emit_tree(const char *line, size_t len, emit_put_fn *put, void *arg)
+emit_tree_tools(const char *line, size_t len, const struct scan_tool *tools,
+		size_t n, emit_put_fn *put, void *arg)
 {
 	struct emit e;
 
@@ -144,6 +162,16 @@ emit_tree(const char *line, size_t len, emit_put_fn *put, void *arg)
 	e.end = line + len;
 	e.put = put;
 	e.arg = arg;
-	while (e.p < e.end && step(&e))
+	e.tool = tools;
+	e.tools_end = tools + n;
+	while (e.p < e.end && (skip_bad(&e, line) || step(&e)))
 		;
+}
+
+void
+emit_tree(const char *line, size_t len, emit_put_fn *put, void *arg)
+{
+	static const struct scan_tool none;
+
+	emit_tree_tools(line, len, &none, 0, put, arg);
 }

@@ -16,4 +16,14 @@ typedef void emit_put_fn(void *arg, const void *p, size_t n);
  */
 void emit_tree(const char *line, size_t len, emit_put_fn *put, void *arg);
 
+struct scan_tool;
+
+/*
+ * The same for a line whose only faults are inside elements of result.tools:
+ * the n tools are these in order, and a bad one becomes null.
+ */
+void emit_tree_tools(const char *line, size_t len,
+		     const struct scan_tool *tools, size_t n, emit_put_fn *put,
+		     void *arg);
+
 #endif

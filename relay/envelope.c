@@ -276,6 +276,8 @@ read_result(struct check *c)
 
 	if (r->e.kind != KIND_RESULT)
 		return;
+	r->told = r->tools || present(c, SLOT_INSTRUCTIONS) ||
+		  present(c, SLOT_SERVER_INFO);
 	if (slot(c, SLOT_IS_ERROR)->type == 't')
 		r->e.flags |= ENVELOPE_IS_ERROR;
 	if (slot(c, SLOT_TASK)->type == '{' ||
@@ -300,7 +302,7 @@ envelope_read(const struct scan *s, int from_server, struct reading *r)
 	r->e.method = r->method;
 	r->e.version = r->version;
 	r->offset = 0;
-	r->tools = 0;
+	r->tools = r->told = 0;
 	for (i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
 		why = checks[i](&c);
 		if (why != REFUSAL_NONE)

@@ -17,6 +17,8 @@ struct reading {
 	struct envelope e; /* line_len is the caller's to fill in */
 	size_t offset;     /* of what it was refused for */
 	uint8_t tools;     /* result.tools is an array */
+	uint8_t told;      /* a result that the monitor reads itself: tools, or
+			      what a server says of itself */
 	char id[DW_ID_MAX];
 	char token[DW_ID_MAX];
 	char spare[DW_ID_MAX]; /* for tokens that are only measured */

@@ -75,19 +75,24 @@ refuse_line(enum refusal why, size_t offset, const char *p, size_t n)
 }
 
 /*
- * A listing also travels as a tree, for the monitor to look into; not one
- * that a tree cannot express or that two readers would read in two ways.
+ * A list of tools, and what a server says of itself, also travel as a tree,
+ * for the monitor to look into.  What a tree cannot express, or what two
+ * readers would read in two ways, is left out: a single tool becomes null,
+ * anything else leaves the whole unreadable.
  */
 static void
-send_tools(const char *p, size_t n)
+send_told(const char *p, size_t n)
 {
-	if (scan_line(&scan, p, n, SCAN_TOOLS) != REFUSAL_NONE ||
-	    scan.nul != 0 || scan.surrogate != 0 || scan.duplicate != 0)
+	if (scan_line(&scan, p, n, SCAN_WHOLE) != REFUSAL_NONE ||
+	    scan.outer_fault) {
+		reading.e.flags |= ENVELOPE_UNREADABLE;
 		return;
-	mon_tree_begin(TREE_OF_TOOLS);
-	emit_tree(p, n, mon_tree_put, NULL);
+	}
+	mon_tree_begin(TREE_OF_RESULT);
+	emit_tree_tools(p, n, scan.tool, reading.tools ? scan.tools : 0,
+			mon_tree_put, NULL);
 	mon_tree_end();
-	reading.e.flags |= ENVELOPE_TOOLS;
+	reading.e.flags |= ENVELOPE_RESULT;
 }
 
 static void
@@ -110,8 +115,8 @@ take_line(const char *p, size_t n)
 		emit_tree(p, n, mon_tree_put, NULL);
 		mon_tree_end();
 	} else {
-		if (reading.tools)
-			send_tools(p, n);
+		if (reading.told)
+			send_told(p, n);
 		reading.e.line_len = (uint32_t)n;
 		mon_line(&reading.e, p);
 	}

@@ -49,6 +49,8 @@ static const struct {
     MEMBER(PLACE_RESULT, SLOT_RESULT_TYPE, "resultType"),
     MEMBER(PLACE_RESULT, SLOT_TOOLS, "tools"),
     MEMBER(PLACE_RESULT, SLOT_VERSION, "protocolVersion"),
+    MEMBER(PLACE_RESULT, SLOT_INSTRUCTIONS, "instructions"),
+    MEMBER(PLACE_RESULT, SLOT_SERVER_INFO, "serverInfo"),
 };
 
 /* What the inside of a container in a slot is called. */
@@ -84,6 +86,30 @@ note(size_t *first, size_t off)
 		*first = off + 1;
 }
 
+/* The element of result.tools that the scan is in, or NULL. */
+static struct scan_tool *
+this_tool(struct scan *s)
+{
+	if (s->rules != SCAN_WHOLE || s->tool_depth == 0 ||
+	    s->depth < s->tool_depth || s->tools == 0 ||
+	    s->tools > DW_TOOLS_MAX)
+		return NULL;
+	return &s->tool[s->tools - 1];
+}
+
+/* What a tree cannot hold, or two readers would read in two ways. */
+static void
+blame(struct scan *s, size_t *first, size_t off)
+{
+	struct scan_tool *t = this_tool(s);
+
+	note(first, off);
+	if (t != NULL && off >= t->off)
+		t->bad = 1;
+	else
+		s->outer_fault = 1;
+}
+
 static enum refusal
 stop(struct scan *s, enum refusal why)
 {
@@ -115,9 +141,9 @@ take_string(struct scan *s, unsigned *flags)
 		return stop(s, REFUSAL_GRAMMAR);
 	}
 	if (*flags & STR_NUL)
-		note(&s->nul, at);
+		blame(s, &s->nul, at);
 	if (*flags & STR_SURROGATE)
-		note(&s->surrogate, at);
+		blame(s, &s->surrogate, at);
 	return REFUSAL_NONE;
 }
 
@@ -274,8 +300,12 @@ open_level(struct scan *s, uint8_t slot, int object)
 	l->place = (uint8_t)place;
 	l->tracked = object && (s->rules != SCAN_SERVER || place == PLACE_TOP ||
 				place == PLACE_PARAMS);
-	if (place == PLACE_TOOLS)
+	if (place == PLACE_TOOLS) {
 		s->tools = 0;
+		s->tool_depth = s->depth;
+		if (s->rules == SCAN_WHOLE && s->tool == NULL)
+			s->tool = xcalloc(DW_TOOLS_MAX, sizeof(*s->tool));
+	}
 	s->p++;
 	return REFUSAL_NONE;
 }
@@ -291,9 +321,11 @@ close_level(struct scan *s)
 		if (l->place == PLACE_PARAMS)
 			note(&s->params_duplicate, l->open);
 		if (l->place != PLACE_PARAMS || s->rules != SCAN_SERVER)
-			note(&s->duplicate, l->open);
+			blame(s, &s->duplicate, l->open);
 	}
 	s->nkeys = l->keys;
+	if (l->place == PLACE_TOOLS)
+		s->tool_depth = 0;
 }
 
 /* Where the scan is when a part of the text has been taken. */
@@ -343,8 +375,15 @@ take_scalar(struct scan *s, char type, unsigned *flags)
 static enum refusal
 count_value(struct scan *s)
 {
-	if (s->depth > 0 && s->level[s->depth - 1].place == PLACE_TOOLS)
+	struct scan_tool *t;
+
+	if (s->depth > 0 && s->level[s->depth - 1].place == PLACE_TOOLS) {
 		s->tools++;
+		t = this_tool(s);
+		if (t != NULL)
+			*t =
+			    (struct scan_tool){(uint32_t)offset(s, s->p), 0, 0};
+	}
 	return ++s->nodes > DW_NODES_MAX ? REFUSAL_NODES : REFUSAL_NONE;
 }
 
@@ -383,12 +422,23 @@ take_value(struct scan *s, enum refusal *why)
 	return STEP_AFTER;
 }
 
+/* Its value has ended; behind the list's own end there is none. */
+static void
+end_tool(struct scan *s)
+{
+	struct scan_tool *t = this_tool(s);
+
+	t->len = (uint32_t)(offset(s, s->p) - t->off);
+}
+
 /* What follows a value: a comma, an end, or nothing after the root. */
 static enum step
 take_after(struct scan *s, enum refusal *why)
 {
 	const struct scan_level *l;
 
+	if (s->depth == s->tool_depth && this_tool(s) != NULL)
+		end_tool(s);
 	skip_space(s);
 	*why = REFUSAL_NONE;
 	if (s->depth == 0) {
@@ -422,7 +472,8 @@ start(struct scan *s, const char *line, size_t len, enum scan_rules rules)
 	s->rules = rules;
 	s->fault = 0;
 	memset(s->slot, 0, sizeof(s->slot));
-	s->tools = 0;
+	s->tools = s->tool_depth = 0;
+	s->outer_fault = 0;
 	s->nul = s->surrogate = s->duplicate = 0;
 	s->params_duplicate = s->variant = 0;
 	s->nodes = s->depth = 0;
@@ -458,4 +509,6 @@ scan_trim(struct scan *s)
 		s->arena = NULL;
 		s->arena_cap = 0;
 	}
+	free(s->tool);
+	s->tool = NULL;
 }

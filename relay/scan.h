@@ -17,7 +17,7 @@ struct key_span;
 enum scan_rules {
 	SCAN_CLIENT, /* all keys; spelling at the top and in params */
 	SCAN_SERVER, /* keys and spelling at the top, keys in params */
-	SCAN_TOOLS   /* all keys; spelling at the top: a tool listing */
+	SCAN_WHOLE   /* all keys; spelling at the top: a result to be read */
 };
 
 /* The members that anything here looks at, by place and exact name. */
@@ -39,6 +39,8 @@ enum scan_slot {
 	SLOT_RESULT_TYPE,    /* result.resultType */
 	SLOT_TOOLS,          /* result.tools */
 	SLOT_VERSION,        /* result.protocolVersion */
+	SLOT_INSTRUCTIONS,   /* result.instructions */
+	SLOT_SERVER_INFO,    /* result.serverInfo */
 	SLOT_MAX
 };
 
@@ -53,6 +55,12 @@ struct scan_value {
 	uint8_t flags; /* enum str_flag */
 	uint32_t off;
 	uint32_t len;
+};
+
+/* One element of result.tools, as it stands in the line. */
+struct scan_tool {
+	uint32_t off, len;
+	uint8_t bad; /* has NUL, a lone surrogate or a duplicate key */
 };
 
 struct scan_level {
@@ -82,6 +90,12 @@ struct scan {
 	size_t duplicate;
 	size_t params_duplicate;
 	size_t variant;
+
+	/* With SCAN_WHOLE: the elements of the last result.tools, and whether
+	 * any of the faults above stands outside of them. */
+	struct scan_tool *tool; /* owned; NULL at first */
+	uint32_t tool_depth;    /* of that list, 0 outside */
+	uint8_t outer_fault;
 
 	uint32_t nodes;
 	uint32_t depth;

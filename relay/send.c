@@ -170,10 +170,10 @@ mon_refuse(const struct refuse *r)
 void
 mon_tree_begin(enum tree_frames frames)
 {
-	int tools = frames == TREE_OF_TOOLS;
+	int tools = frames == TREE_OF_RESULT;
 
-	tree.part = tools ? FRAME_TOOLS_PART : FRAME_TREE_PART;
-	tree.end = tools ? FRAME_TOOLS_END : FRAME_TREE_END;
+	tree.part = tools ? FRAME_RESULT_PART : FRAME_TREE_PART;
+	tree.end = tools ? FRAME_RESULT_END : FRAME_TREE_END;
 	tree.head = frame_begin(tree.end, call);
 }
 

@@ -33,7 +33,7 @@ void mon_refuse(const struct refuse *r);
  * A tree: begin, put as often as need be (an emit_put_fn), end.  Parts are
  * cut at DW_PART_MAX wherever that falls.
  */
-enum tree_frames { TREE_OF_CLIENT, TREE_OF_TOOLS };
+enum tree_frames { TREE_OF_CLIENT, TREE_OF_RESULT };
 void mon_tree_begin(enum tree_frames frames);
 void mon_tree_put(void *unused, const void *p, size_t n);
 void mon_tree_end(void);

@@ -59,22 +59,21 @@ answer_verdict(struct buf *b, const struct message *msg,
 	       const struct verdict *v)
 {
 	int ask = v->action == ACTION_ASK;
-	int guard = v->opinion.source.format == FORMAT_GUARD &&
-		    v->opinion.source.file != NULL && !msg->modern;
+	int guard =
+	    v->format == FORMAT_GUARD && v->file != NULL && !msg->modern;
 	char *text;
 
 	if (is_tool_call(msg) && guard) {
 		text = xasprintf("%s: %s (rule %s)",
 				 ask ? "Held for approval" : "Blocked",
-				 v->reason, v->opinion.source.rule);
+				 v->reason, v->rule);
 		answer_error(b, &msg->id,
 			     ask ? ANSWER_GUARD_HELD : ANSWER_GUARD_BLOCKED,
 			     text);
 		free(text);
 		return;
 	}
-	text = xasprintf("[doorward denied] %s (rule %s)", v->reason,
-			 v->opinion.source.rule);
+	text = xasprintf("[doorward denied] %s (rule %s)", v->reason, v->rule);
 	/* Who asked for a task expects one, which a tool result is not; an
 	 * error every client can read. */
 	if (is_tool_call(msg) && !msg->task)

@@ -57,7 +57,7 @@ int
 channel_mid_message(const struct channel *c)
 {
 	return c->state == RELAY_START || c->state == RELAY_TREE ||
-	       c->state == RELAY_TOOLS || c->state == RELAY_TOOLED ||
+	       c->state == RELAY_RESULT || c->state == RELAY_TOLD ||
 	       c->state == RELAY_LINE || buf_used(&c->in) > 0;
 }
 

@@ -21,6 +21,7 @@
 #include "proto/log.h"
 
 #include "audit.h"
+#include "calls.h"
 #include "cmds.h"
 #include "confine.h"
 #include "monitor.h"
@@ -29,6 +30,7 @@
 #include "policy.h"
 #include "requests.h"
 #include "spawn.h"
+#include "toolset.h"
 
 struct options {
 	const char *policies[POLICIES_MAX];
@@ -337,7 +339,7 @@ parent_of(const char *file)
 static void
 confine(struct monitor *m, const struct paths *p)
 {
-	struct confine_dir dirs[2 + 2 * POLICIES_MAX];
+	struct confine_dir dirs[3 + 2 * POLICIES_MAX];
 	char *parents[2 * POLICIES_MAX], *real;
 	const char *why = "";
 	size_t n = 0, found = 0, i;
@@ -346,6 +348,8 @@ confine(struct monitor *m, const struct paths *p)
 		dirs[n++] = (struct confine_dir){p->state, 1};
 	if (p->run != NULL)
 		dirs[n++] = (struct confine_dir){p->run, 1};
+	if (m->packs_dir != NULL)
+		dirs[n++] = (struct confine_dir){m->packs_dir, 0};
 	for (i = 0; i < m->policy_file_count; i++) {
 		parents[found++] = parent_of(m->policy_files[i]);
 		real = realpath(m->policy_files[i], NULL);
@@ -383,6 +387,47 @@ open_audit(struct monitor *m, const struct options *o, const struct paths *p)
 	audit_identity(m->audit, m->session, m->server_name, NULL, o->agent);
 }
 
+static ssize_t
+read_link(void *unused, const char *path, char *buf, size_t n)
+{
+	(void)unused;
+	return readlinkat(AT_FDCWD, path, buf, n);
+}
+
+/* Caller keeps; as it is written if it leads nowhere yet. */
+static char *
+resolved(const char *path)
+{
+	char *real = realpath(path, NULL);
+
+	return real != NULL ? real : xstrdup(path);
+}
+
+/*
+ * What no tool of any server has any business with: our state, requests,
+ * policies and packs.  Found before confinement, kept for good.
+ */
+static void
+find_own(struct monitor *m, const struct paths *p)
+{
+	const char **own = xcalloc(4 + m->policy_file_count, sizeof(*own));
+	char *policy = paths_default_policy();
+	size_t n = 0, i;
+
+	if (p->state != NULL)
+		own[n++] = resolved(p->state);
+	if (p->run != NULL)
+		own[n++] = resolved(p->run);
+	if (m->packs_dir != NULL)
+		own[n++] = resolved(m->packs_dir);
+	own[n++] = resolved(policy);
+	for (i = 0; i < m->policy_file_count; i++)
+		own[n++] = resolved(m->policy_files[i]);
+	free(policy);
+	m->places = (struct policy_places){
+	    getcwd(NULL, 0), paths_home(), own, n, read_link, NULL};
+}
+
 static long
 processors(void)
 {
@@ -401,6 +446,7 @@ prepare(struct monitor *m, const struct options *o)
 	m->signal_fd = m->reload_fd = m->children_fd = m->session_fd = -1;
 	m->at_server = requests_new();
 	m->at_client = requests_new();
+	m->calls = calls_new();
 	out_init(&m->to_stderr, STDERR_FILENO);
 	stderr_out = &m->to_stderr;
 	log_set_sink(sink);
@@ -432,6 +478,9 @@ run(struct monitor *m, struct options *o, struct inherited *in,
 	int stream, r;
 
 	open_audit(m, o, p);
+	find_own(m, p);
+	m->state_dir = p->state;
+	pinning_setup(m, p->state);
 	reload_setup(m);
 	open_children(m);
 	out_init(&m->to_client, STDOUT_FILENO);

@@ -29,6 +29,9 @@ static const int allowed[] = {
 	SCMP_SYS(fstatat64), SCMP_SYS(statx), SCMP_SYS(lseek),
 	SCMP_SYS(pread64), SCMP_SYS(ftruncate), SCMP_SYS(fdatasync),
 	SCMP_SYS(unlink), SCMP_SYS(unlinkat), SCMP_SYS(geteuid),
+	/* the packs again; pins by a new file; links on a path */
+	SCMP_SYS(getdents64), SCMP_SYS(rename), SCMP_SYS(renameat),
+	SCMP_SYS(renameat2), SCMP_SYS(fsync), SCMP_SYS(readlinkat),
 	/* memory */
 	SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise),
 	/* time, randomness */
@@ -51,7 +54,7 @@ static const int allowed[] = {
 
 /* What libc asks in passing and can do without. */
 static const int soft[] = {
-	SCMP_SYS(ioctl), SCMP_SYS(readlink), SCMP_SYS(readlinkat),
+	SCMP_SYS(ioctl), SCMP_SYS(readlink),
 	SCMP_SYS(open), SCMP_SYS(access), SCMP_SYS(faccessat),
 	SCMP_SYS(sysinfo), SCMP_SYS(prlimit64), SCMP_SYS(getrlimit),
 };

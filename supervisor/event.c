@@ -25,6 +25,7 @@
 /* More than this of one call's arguments is not repeated in the audit: the
  * digest covers all of it. */
 #define ARGS_MAX (1024u * 1024)
+#define OTHERS_MAX 16u /* findings beside the one that decides */
 
 static void
 put_redacted(struct buf *b, const cJSON *item, const struct policy *p)
@@ -99,14 +100,14 @@ put_subject(struct buf *b, const struct subject *s)
 }
 
 static void
-put_rule(struct buf *b, const struct policy_source *src)
+put_rule(struct buf *b, const char *id, const char *file, size_t line)
 {
 	jsonw_key(b, "rule");
 	buf_putc(b, '{');
-	jsonw_str(b, "id", src->rule);
-	if (src->file != NULL) {
-		jsonw_str(b, "file", src->file);
-		jsonw_u64(b, "line", src->line);
+	jsonw_str(b, "id", id);
+	if (file != NULL) {
+		jsonw_str(b, "file", file);
+		jsonw_u64(b, "line", line);
 	}
 	buf_putc(b, '}');
 }
@@ -123,6 +124,35 @@ verdict_word(enum policy_action a)
 	default:
 		return "deny";
 	}
+}
+
+/* What else was found against the message, beside what decided. */
+static void
+put_others(struct buf *b, const struct verdict *v)
+{
+	const struct finding *f;
+	size_t i, n = 0;
+
+	for (i = 0; i < v->findings.n; i++) {
+		f = &v->findings.v[i];
+		if (f->action == ACTION_ALLOW || f->reason == v->reason)
+			continue;
+		if (n == OTHERS_MAX)
+			break;
+		if (n++ == 0)
+			jsonw_key(b, "others");
+		buf_putc(b, n == 1 ? '[' : ',');
+		buf_putc(b, '{');
+		jsonw_str(b, "verdict", verdict_word(f->action));
+		jsonw_str(b, "reason", f->reason);
+		put_rule(b, f->rule, f->file, f->line);
+		jsonw_str(b, "contract", contract_name(f->contract));
+		if (f->param != NULL)
+			jsonw_str(b, "param", f->param);
+		buf_putc(b, '}');
+	}
+	if (n > 0)
+		buf_putc(b, ']');
 }
 
 static void
@@ -144,13 +174,16 @@ event_verdict(struct monitor *m, const struct subject *s,
 	      const struct verdict *v, uint64_t since_ns)
 {
 	struct buf *b = audit_begin(m->audit, "verdict");
-	int observed = monitor_observes(m) && v->action != ACTION_ALLOW;
+	int observed = client_passes(m, v) && v->action != ACTION_ALLOW;
 
 	put_subject(b, s);
 	jsonw_str(b, "verdict", observed ? "allow" : verdict_word(v->action));
 	jsonw_str(b, "reason", v->reason);
-	put_rule(b, &v->opinion.source);
+	put_rule(b, v->rule, v->file, v->line);
 	jsonw_str(b, "contract", v->contract);
+	if (v->param != NULL)
+		jsonw_str(b, "param", v->param);
+	put_others(b, v);
 	jsonw_str(b, "mode", monitor_observes(m) ? "observe" : "enforce");
 	if (observed)
 		jsonw_str(b, "would", verdict_word(v->action));
@@ -239,6 +272,41 @@ event_policy(struct monitor *m, const char *outcome, const char *detail)
 }
 
 static void
+put_pin_key(struct buf *b, const struct pin_key *k)
+{
+	jsonw_str(b, "era", k->era);
+	jsonw_str(b, "capabilities", k->caps);
+}
+
+void
+event_pins(struct monitor *m, const struct pin_key *k, size_t n)
+{
+	struct buf *b = audit_begin(m->audit, "pin");
+
+	jsonw_str(b, "what", "pinned");
+	put_pin_key(b, k);
+	jsonw_u64(b, "tools", n);
+	audit_end(m->audit);
+}
+
+void
+event_pin(struct monitor *m, const struct pin_key *k, const char *what,
+	  const char *tool, const char *hash, const char *detail)
+{
+	struct buf *b = audit_begin(m->audit, "pin");
+
+	jsonw_str(b, "what", what);
+	put_pin_key(b, k);
+	if (tool != NULL)
+		jsonw_str(b, "tool", tool);
+	if (hash != NULL)
+		jsonw_str(b, "hash", hash);
+	if (detail != NULL)
+		jsonw_str(b, "detail", detail);
+	audit_end(m->audit);
+}
+
+static void
 put_layers(struct buf *b, const char *key, uint32_t layers, int abi)
 {
 	uint32_t bit;
@@ -307,6 +375,7 @@ event_session_end(struct monitor *m, int status)
 	jsonw_u64(b, "refused", m->count.refused);
 	jsonw_u64(b, "dropped", m->count.dropped);
 	jsonw_u64(b, "unknown_tokens", m->count.unknown_tokens);
+	jsonw_u64(b, "hidden", m->count.hidden);
 	jsonw_u64(b, "audit_lost", audit_lost(m->audit));
 	audit_end(m->audit);
 }

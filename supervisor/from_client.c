@@ -13,11 +13,13 @@
 
 #include "answer.h"
 #include "audit.h"
+#include "calls.h"
 #include "event.h"
 #include "judge.h"
 #include "message.h"
 #include "monitor.h"
 #include "requests.h"
+#include "toolset.h"
 
 static void
 refuse(struct monitor *m, enum refusal why, const struct scalar *id,
@@ -97,46 +99,41 @@ tool_name(const struct message *msg)
 }
 
 /* What the session's end adds up a verdict under. */
-static uint64_t *
-counter(struct monitor *m, const struct verdict *v)
+uint64_t *
+client_counter(struct monitor *m, const struct verdict *v)
 {
 	if (!v->audited)
 		return NULL;
 	if (v->action == ACTION_ALLOW)
 		return &m->count.allowed;
-	return monitor_observes(m) ? &m->count.observed : &m->count.denied;
+	return client_passes(m, v) ? &m->count.observed : &m->count.denied;
 }
 
 static void
-judge_message(struct monitor *m, const struct message *msg, const char *tool,
-	      struct verdict *v)
+judge_message(struct monitor *m, const struct message *msg, struct verdict *v)
 {
 	uint64_t since = now_ns();
 	struct subject s = {.from = "client",
 			    .id = &msg->id,
 			    .method = msg->method,
 			    .method_len = strlen(msg->method),
-			    .tool = tool};
+			    .args = msg->params};
 	uint64_t *n;
 
-	if (tool != NULL)
-		judge_tool(m->policy, tool, v);
-	else
-		judge_method(m->policy, msg->method, s.method_len, v);
+	judge_method(m->policy, msg->method, s.method_len, &m->places,
+		     msg->params, v);
 	if (!v->audited)
 		return;
-	s.args = tool != NULL ? message_member(msg->params, "arguments")
-			      : msg->params;
 	event_verdict(m, &s, v, since);
-	n = counter(m, v);
+	n = client_counter(m, v);
 	if (n != NULL)
 		(*n)++;
 }
 
-static int
-goes_through(const struct monitor *m, const struct verdict *v)
+int
+client_passes(const struct monitor *m, const struct verdict *v)
 {
-	return v->action == ACTION_ALLOW || monitor_observes(m);
+	return v->action == ACTION_ALLOW || (monitor_observes(m) && !v->always);
 }
 
 /*
@@ -149,7 +146,9 @@ client_cancels(struct monitor *m, struct message *msg, const struct verdict *v)
 	struct request *r = requests_find(m->at_server, &msg->cancels);
 	int with;
 
-	if (r == NULL || r->cancelled) {
+	if (call_give_up(m, &msg->cancels, "the client cancelled it", 0))
+		return;
+	if (r == NULL || r->cancelled || r->own) {
 		m->count.dropped++;
 		return;
 	}
@@ -159,7 +158,7 @@ client_cancels(struct monitor *m, struct message *msg, const struct verdict *v)
 	 * written; nor is, then, its cancellation. */
 	with = !r->sent && r->audited;
 	requests_cancel(m->at_server, r);
-	stage_forward(m, msg, v->audited || with, NULL, counter(m, v));
+	stage_forward(m, msg, v->audited || with, NULL, client_counter(m, v));
 }
 
 static void
@@ -167,26 +166,41 @@ notification(struct monitor *m, struct message *msg)
 {
 	struct verdict v;
 
-	judge_message(m, msg, NULL, &v);
-	if (!goes_through(m, &v))
+	judge_message(m, msg, &v);
+	if (!client_passes(m, &v))
 		m->count.dropped++;
 	else if (strcmp(msg->method, "notifications/cancelled") == 0)
 		client_cancels(m, msg, &v);
 	else
-		stage_forward(m, msg, v.audited, NULL, counter(m, &v));
+		stage_forward(m, msg, v.audited, NULL, client_counter(m, &v));
 	verdict_clear(&v);
 }
 
+/* Answers to these are looked into, and streams may be told of more. */
 static void
-note_initialize_sent(struct monitor *m, const struct message *msg)
+note_sent(struct monitor *m, const struct message *msg, struct request *r)
 {
-	if (strcmp(msg->method, "initialize") == 0 && m->legacy == LEGACY_NONE)
-		m->legacy = LEGACY_OPENING;
+	const cJSON *wants;
+
+	if (strcmp(msg->method, "initialize") == 0) {
+		if (m->legacy == LEGACY_NONE)
+			m->legacy = LEGACY_OPENING;
+		toolset_note_initialize(m, msg);
+		r->set = toolset_of(m, msg);
+	} else if (strcmp(msg->method, "tools/list") == 0 ||
+		   strcmp(msg->method, "server/discover") == 0) {
+		r->set = toolset_of(m, msg);
+	} else if (strcmp(msg->method, "subscriptions/listen") == 0) {
+		wants =
+		    message_member(message_member(msg->params, "notifications"),
+				   "toolsListChanged");
+		r->wants_tools = cJSON_IsTrue(wants);
+	}
 }
 
-static void
-forward_request(struct monitor *m, const struct message *msg, const char *tool,
-		const struct verdict *v)
+void
+client_forward(struct monitor *m, const struct message *msg, const char *tool,
+	       const struct verdict *v)
 {
 	struct request *r;
 
@@ -197,8 +211,8 @@ forward_request(struct monitor *m, const struct message *msg, const char *tool,
 	r->modern = (uint8_t)msg->modern;
 	r->audited = (uint8_t)v->audited;
 	r->task = (uint8_t)msg->task;
-	note_initialize_sent(m, msg);
-	stage_forward(m, msg, v->audited, r, counter(m, v));
+	note_sent(m, msg, r);
+	stage_forward(m, msg, v->audited, r, client_counter(m, v));
 }
 
 static void
@@ -209,11 +223,12 @@ request(struct monitor *m, struct message *msg)
 	const char *tool = NULL;
 	struct verdict v;
 
-	if (open != NULL && !(open->cancelled && open->sent)) {
+	if (call_give_up(m, &msg->id, "another request came under its id", 1) ||
+	    (open != NULL && !(open->cancelled && open->sent))) {
 		refuse(m, REFUSAL_IN_FLIGHT, &msg->id, 0, 1);
 		return;
 	}
-	if (requests_open(m->at_server) >= DW_INFLIGHT_MAX) {
+	if (requests_open(m->at_server) + call_held(m) >= DW_INFLIGHT_MAX) {
 		refuse(m, REFUSAL_TOO_MANY, &msg->id, 0, 1);
 		return;
 	}
@@ -229,9 +244,13 @@ request(struct monitor *m, struct message *msg)
 			return;
 		}
 	}
-	judge_message(m, msg, tool, &v);
-	if (goes_through(m, &v)) {
-		forward_request(m, msg, tool, &v);
+	if (tool != NULL) {
+		call_request(m, msg, tool);
+		return;
+	}
+	judge_message(m, msg, &v);
+	if (client_passes(m, &v)) {
+		client_forward(m, msg, NULL, &v);
 	} else {
 		answer_verdict(&line, msg, &v);
 		stage_answer(m, &line, v.audited);

@@ -16,6 +16,7 @@
 #include "judge.h"
 #include "monitor.h"
 #include "requests.h"
+#include "toolset.h"
 
 #define NOTES_MAX 5u       /* dropped lines told on stderr */
 #define DROP_LINES_MAX 32u /* dropped lines with an audit line of their own */
@@ -64,10 +65,16 @@ answer_passes(struct monitor *m, const struct envelope *e)
 		drop(m, "an answer to a request that is not open");
 		return 0;
 	}
+	if (r->own) {
+		listing_answer(m, r, e, m->channel[SIDE_SERVER].told);
+		return 0;
+	}
 	pass = !(r->cancelled && r->modern);
 	if (!pass)
 		m->count.dropped++;
 	note_initialize(m, r, e);
+	if (pass)
+		pass = told_passes(m, r, e, m->channel[SIDE_SERVER].told);
 	if (r->audited && !r->cancelled)
 		event_result(m, r, outcome(e), e->line_len);
 	requests_remove(m->at_server, r, (e->flags & ENVELOPE_TASK) != 0);
@@ -98,7 +105,7 @@ judge_server(struct monitor *m, struct channel *c, const struct envelope *e,
 			    .method = e->method,
 			    .method_len = e->method_len};
 
-	judge_method(m->policy, e->method, e->method_len, v);
+	judge_method(m->policy, e->method, e->method_len, NULL, NULL, v);
 	/* The lists of methods that are always audited are the client's. */
 	if (v->contract != NULL && strcmp(v->contract, "default") == 0 &&
 	    v->action == ACTION_ALLOW)
@@ -176,7 +183,7 @@ server_cancels(struct monitor *m, const struct envelope *e)
 		return 1;
 	}
 	r = requests_find(m->at_server, &e->token);
-	if (r != NULL && r->sent &&
+	if (r != NULL && r->sent && !r->own &&
 	    strcmp(r->method, "subscriptions/listen") == 0) {
 		if (r->audited && !r->cancelled)
 			event_result(m, r, "none", 0);
@@ -207,6 +214,8 @@ notification_passes(struct monitor *m, struct channel *c,
 	}
 	if (is_method(e, "notifications/cancelled"))
 		return server_cancels(m, e);
+	if (is_method(e, "notifications/tools/list_changed"))
+		listing_changed(m);
 	return 1;
 }
 
@@ -260,7 +269,13 @@ answer_in_its_place(struct monitor *m, const struct refuse *r)
 	struct buf line = BUF_INIT;
 	char *text;
 
-	if (open == NULL || !open->sent || open->cancelled)
+	if (open == NULL || !open->sent)
+		return;
+	if (open->own) {
+		listing_lost(m, open);
+		return;
+	}
+	if (open->cancelled)
 		return;
 	text = xasprintf("[doorward] the server's answer was no valid "
 			 "message: %s (byte %llu)",

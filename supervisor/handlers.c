@@ -123,32 +123,37 @@ on_tree_end(struct monitor *m, struct channel *c, const struct frame_header *h,
 }
 
 int
-on_tools_part(struct monitor *m, struct channel *c,
-	      const struct frame_header *h, const char *body)
+on_result_part(struct monitor *m, struct channel *c,
+	       const struct frame_header *h, const char *body)
 {
-	c->state = RELAY_TOOLS;
+	c->state = RELAY_RESULT;
 	return add_part(m, c, h, body);
 }
 
-/* A list that the monitor cannot read as one is not passed on as one. */
-int
-on_tools_end(struct monitor *m, struct channel *c, const struct frame_header *h,
-	     const char *body)
+/* What an honest relay sends as a tree: tools, or an introduction. */
+static int
+is_told(const cJSON *root)
 {
-	cJSON *root, *tools;
-	int ok;
+	const cJSON *result = message_member(root, "result");
+	const cJSON *tools = message_member(result, "tools");
 
+	if (cJSON_IsArray(tools))
+		return (unsigned)cJSON_GetArraySize(tools) <= DW_TOOLS_MAX;
+	return message_member(result, "serverInfo") != NULL ||
+	       message_member(result, "instructions") != NULL;
+}
+
+int
+on_result_end(struct monitor *m, struct channel *c,
+	      const struct frame_header *h, const char *body)
+{
 	if (add_part(m, c, h, body) == -1)
 		return -1;
-	root = message_tree(buf_head(&c->tree), buf_used(&c->tree), 1);
+	c->told = message_tree(buf_head(&c->tree), buf_used(&c->tree), 1);
 	buf_reset(&c->tree, KEEP);
-	tools = message_member(message_member(root, "result"), "tools");
-	ok = cJSON_IsArray(tools) &&
-	     (unsigned)cJSON_GetArraySize(tools) <= DW_TOOLS_MAX;
-	cJSON_Delete(root);
-	if (!ok)
-		return breach(m, "a malformed list of tools");
-	c->state = RELAY_TOOLED;
+	if (!is_told(c->told))
+		return breach(m, "a malformed result");
+	c->state = RELAY_TOLD;
 	return 0;
 }
 
@@ -157,14 +162,16 @@ on_envelope(struct monitor *m, struct channel *c, const struct frame_header *h,
 	    const char *body)
 {
 	struct envelope e;
-	int tooled = c->state == RELAY_TOOLED;
+	int told = c->state == RELAY_TOLD;
 
 	if (envelope_get(body, h->len, &e) == -1 ||
-	    tooled != ((e.flags & ENVELOPE_TOOLS) != 0))
+	    told != ((e.flags & ENVELOPE_RESULT) != 0))
 		return breach(m, "malformed ENVELOPE");
 	c->state = RELAY_LINE;
 	c->line_len = c->line_left = e.line_len;
 	server_envelope(m, c, &e);
+	cJSON_Delete(c->told);
+	c->told = NULL;
 	return 0;
 }
 

@@ -2,58 +2,48 @@
  * Judgement.  Runs in the monitor on a decoded tree.  What is unclear ends
  * in ask or block, never in allow.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "proto/alloc.h"
+#include "proto/log.h"
 #include "proto/text.h"
 
 #include "judge.h"
 
 #define NAME_SHOWN 200
 
-static char *
-say(const struct policy_opinion *o, const char *what, const char *name,
-    size_t len)
+void
+verdict_settle(struct verdict *v)
 {
-	char shown[NAME_SHOWN];
+	const struct finding *f = findings_worst(&v->findings);
 
-	if (o->reason != NULL)
-		return xstrdup(o->reason);
-	text_visible(name, len, shown, sizeof(shown));
-	switch (o->action) {
-	case ACTION_ALLOW:
-		return xasprintf("%s \"%s\" is allowed by the policy", what,
-				 shown);
-	case ACTION_ASK:
-		return xasprintf("%s \"%s\" needs a person's approval, and "
-				 "there is nobody to ask",
-				 what, shown);
-	case ACTION_BLOCK:
-	default:
-		return xasprintf("%s \"%s\" is blocked by the policy", what,
-				 shown);
-	}
-}
-
-static void
-fill(struct verdict *v, const char *contract, const char *what,
-     const char *name, size_t len)
-{
-	v->action = v->opinion.action;
-	v->contract = v->opinion.by_default ? "default" : contract;
-	v->reason = say(&v->opinion, what, name, len);
+	if (f == NULL)
+		fatal("a verdict without a finding");
+	v->action = f->action;
+	v->always = f->always;
+	v->contract = contract_name(f->contract);
+	v->reason = f->reason;
+	v->rule = f->rule;
+	v->file = f->file;
+	v->line = f->line;
+	v->format = f->format;
+	v->param = f->param;
 }
 
 void
-judge_tool(const struct policy *p, const char *tool, struct verdict *v)
+verdict_clear(struct verdict *v)
 {
-	size_t len = strlen(tool);
-
+	findings_clear(&v->findings);
 	memset(v, 0, sizeof(*v));
-	v->opinion = policy_tool(p, tool, len);
+}
+
+void
+judge_call(const struct policy *p, const struct policy_view *view,
+	   const struct policy_call *call, struct verdict *v)
+{
+	policy_judge(p, view, call, &v->findings);
 	v->audited = 1;
-	fill(v, "rule", "the tool", tool, len);
+	verdict_settle(v);
 }
 
 int
@@ -71,22 +61,48 @@ method_is_audited(const char *method, size_t len)
 	return 0;
 }
 
-void
-judge_method(const struct policy *p, const char *method, size_t len,
-	     struct verdict *v)
+static char *
+say(enum policy_action a, const char *name, size_t len)
 {
-	int named = 0;
+	char shown[NAME_SHOWN];
 
-	memset(v, 0, sizeof(*v));
-	v->opinion = policy_method(p, method, len, &named);
-	fill(v, "method", "the method", method, len);
-	v->audited = named || v->action != ACTION_ALLOW ||
-		     method_is_audited(method, len);
+	text_visible(name, len, shown, sizeof(shown));
+	switch (a) {
+	case ACTION_ALLOW:
+		return xasprintf("the method \"%s\" is allowed by the policy",
+				 shown);
+	case ACTION_ASK:
+		return xasprintf("the method \"%s\" needs a person's "
+				 "approval, and there is nobody to ask",
+				 shown);
+	case ACTION_BLOCK:
+	default:
+		return xasprintf("the method \"%s\" is blocked by the policy",
+				 shown);
+	}
 }
 
 void
-verdict_clear(struct verdict *v)
+judge_method(const struct policy *p, const char *method, size_t len,
+	     const struct policy_places *places, const struct cJSON *params,
+	     struct verdict *v)
 {
-	free(v->reason);
+	int named = 0, audited = method_is_audited(method, len);
+	struct policy_opinion o;
+	struct finding *f;
+
 	memset(v, 0, sizeof(*v));
+	if (audited && places != NULL && params != NULL)
+		policy_judge_self(places, params, 0, &v->findings);
+	o = policy_method(p, method, len, &named);
+	f = findings_add(&v->findings,
+			 o.by_default ? CONTRACT_DEFAULT : CONTRACT_METHOD,
+			 o.action);
+	f->reason = say(o.action, method, len);
+	f->rule = xstrdup(o.source.rule);
+	f->file = o.source.file != NULL ? xstrdup(o.source.file) : NULL;
+	f->line = o.source.line;
+	f->format = o.source.format;
+	verdict_settle(v);
+	v->audited = named || v->action != ACTION_ALLOW || audited;
 }

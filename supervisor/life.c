@@ -17,10 +17,12 @@
 
 #include "answer.h"
 #include "audit.h"
+#include "calls.h"
 #include "cmds.h"
 #include "monitor.h"
 #include "requests.h"
 #include "table.h"
+#include "toolset.h"
 
 #define STEP_NS (DW_SHUTDOWN_STEP_MS * 1000000ull)
 #define DRAIN_NS (DW_DRAIN_MS * 1000000ull)
@@ -233,7 +235,7 @@ answer_all(struct monitor *m, const char *why)
 	struct buf line = BUF_INIT;
 
 	while ((r = requests_oldest(m->at_server)) != NULL) {
-		if (!r->cancelled) {
+		if (!r->cancelled && !r->own) {
 			answer_error(&line, &r->id, ANSWER_CANNOT_JUDGE, why);
 			send_client(m, &line);
 			buf_reset(&line, SIZE_MAX);
@@ -355,7 +357,7 @@ client_is_done(struct monitor *m, uint64_t now)
 	struct channel *c = &m->channel[SIDE_CLIENT];
 
 	if (m->ending != END_NOT || c->state != RELAY_ENDED ||
-	    m->staged_count > 0 || m->commit_since != 0)
+	    m->staged_count > 0 || m->commit_since != 0 || call_held(m) > 0)
 		return;
 	if (m->client_done_since == 0)
 		m->client_done_since = now;
@@ -419,6 +421,8 @@ life_tick(struct monitor *m, uint64_t now)
 		check_relay(m, &m->channel[i], now);
 		check_slow(m, &m->channel[i], now);
 	}
+	listing_tick(m, now);
+	call_tick(m, now);
 	client_is_done(m, now);
 	check_server(m, now);
 	escalate(m, now);
@@ -454,6 +458,10 @@ life_timeout(const struct monitor *m, uint64_t now)
 		sooner(&t, now, now + 2000000);
 	else if (m->staged_count > 0 || audit_queued(m->audit) > 0)
 		return 0; /* came after this turn's commit */
+	if (call_waits_for_lock(m))
+		sooner(&t, now, now + 2000000);
+	if (listing_deadline(m) != 0)
+		sooner(&t, now, listing_deadline(m));
 	if (m->finished_since != 0)
 		sooner(&t, now, m->finished_since + REAP_WAIT_NS);
 	if (m->ending != END_NOT)

@@ -267,6 +267,7 @@ message_decode(struct message *m, const char *p, size_t n)
 
 	memset(m, 0, sizeof(*m));
 	m->id.p = m->token.p = m->cancels.p = "";
+	m->bytes = n;
 	m->root = fits_a_line(p, n) ? message_tree(p, n, 1) : NULL;
 	if (m->root == NULL)
 		return -1;

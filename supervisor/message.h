@@ -22,6 +22,7 @@ struct message {
 	int modern;            /* carries a protocol version of its own */
 	int task;              /* asked to run as a task (2025-11-25) */
 	struct scalar cancels; /* params.requestId */
+	size_t bytes;          /* of the tree it came as */
 };
 
 /*

@@ -14,6 +14,7 @@
 #include "proto/log.h"
 
 #include "audit.h"
+#include "calls.h"
 #include "monitor.h"
 #include "policy.h"
 #include "requests.h"
@@ -53,6 +54,7 @@ may_read(const struct monitor *m, const struct channel *c)
 	if (c->side == SIDE_SERVER)
 		return waiting < DW_OUT_HIGH;
 	return waiting < DW_ANSWERS_HIGH && m->commit_since == 0 &&
+	       call_held_bytes(m) < DW_OUT_HIGH &&
 	       out_pending(&m->to_server) < DW_OUT_HIGH;
 }
 

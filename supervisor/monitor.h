@@ -12,15 +12,22 @@
 #include "proto/buf.h"
 #include "proto/frames.h"
 
+#include "policy.h"
+
+#include "call.h"
 #include "clock.h"
 #include "out.h"
+#include "pins.h"
 
 struct audit;
+struct calls;
 struct message;
 struct monitor;
-struct policy;
+struct nametab;
 struct request;
 struct requests;
+struct toolset;
+struct verdict;
 
 enum relay_side { SIDE_CLIENT = 0, SIDE_SERVER = 1, SIDE_MAX = 2 };
 
@@ -29,8 +36,8 @@ enum relay_state {
 	RELAY_START = 0, /* no HELLO yet */
 	RELAY_IDLE,      /* between messages */
 	RELAY_TREE,      /* within a message from the client */
-	RELAY_TOOLS,     /* within the tree of a tools/list result */
-	RELAY_TOOLED,    /* that tree is whole, its ENVELOPE comes */
+	RELAY_RESULT,    /* within the tree of a result */
+	RELAY_TOLD,      /* that tree is whole, its ENVELOPE comes */
 	RELAY_LINE,      /* within the raw line of a server's message */
 	RELAY_ENDED,     /* said EOI */
 	RELAY_STATE_MAX
@@ -58,6 +65,7 @@ struct channel {
 	int pass;             /* the line goes to the client */
 	int hold;             /* waits for the audit before its line */
 	struct request *held; /* the server's request that waits, or NULL */
+	struct cJSON *told;   /* a result as a tree, until its ENVELOPE */
 };
 
 /* What is to happen once the audit has the lines of a batch. */
@@ -77,6 +85,7 @@ struct counters {
 	uint64_t client_messages, server_messages;
 	uint64_t allowed, denied, observed;
 	uint64_t refused, dropped, unknown_tokens;
+	uint64_t hidden; /* tools left out of listings */
 };
 
 enum ending {
@@ -92,8 +101,8 @@ struct monitor {
 	const char *const *policy_files;
 	size_t policy_file_count;
 	const char *packs_dir; /* for reading the policy again */
-	long processors;   /* that this process may run on */
-	int mode_override; /* enum policy_mode, or -1 */
+	long processors;       /* that this process may run on */
+	int mode_override;     /* enum policy_mode, or -1 */
 	struct audit *audit;
 	const char *no_state; /* why there is no state directory, or NULL */
 	const char *server_name;
@@ -115,6 +124,16 @@ struct monitor {
 	int audit_failing;
 
 	enum legacy_state legacy;
+	char legacy_caps[PIN_HASH_HEX]; /* of what initialize said */
+
+	struct calls *calls; /* tools/call that wait, and budgets */
+	struct toolset *toolsets;
+	struct pins *pins;            /* NULL without a state directory */
+	char *pins_broken;            /* why they cannot be read, or NULL */
+	struct nametab *noted;        /* what was told of them once */
+	char *version, *instructions; /* of the server; NULL: not said */
+	struct policy_places places;
+
 	struct counters count;
 	unsigned notes;      /* dropped lines told on stderr */
 	unsigned drop_lines; /* dropped lines with an audit line */
@@ -122,12 +141,14 @@ struct monitor {
 	/* life */
 	char *const *command;
 	int signal_fd, reload_fd, children_fd; /* -1 if not there */
+	int run_watch, pins_watch;             /* of reload_fd; -1 */
 	pid_t others[64]; /* children that came with us through execve */
 	size_t other_count;
-	int session_fd;      /* our file in the runtime directory, locked */
-	const char *run_dir; /* NULL if there is none */
-	int started;         /* both relays have said HELLO */
-	pid_t server_pid;    /* 0 when reaped */
+	int session_fd;        /* our file in the runtime directory, locked */
+	const char *run_dir;   /* NULL if there is none */
+	const char *state_dir; /* likewise */
+	int started;           /* both relays have said HELLO */
+	pid_t server_pid;      /* 0 when reaped */
 	int server_status;
 	int server_gone;
 	uint64_t server_gone_since;
@@ -165,6 +186,8 @@ int breach(struct monitor *m, const char *fmt, ...)
 void stage_forward(struct monitor *m, const struct message *msg, int audited,
 		   struct request *r, uint64_t *counted);
 void stage_answer(struct monitor *m, const struct buf *line, int audited);
+/* A request of the monitor's own, in its place behind what waits. */
+void stage_own(struct monitor *m, const struct buf *line, struct request *r);
 int stage_commit(struct monitor *m);   /* 1 when done, 0 to wait */
 void stage_abandon(struct monitor *m); /* forwards nothing more */
 void send_client(struct monitor *m, const struct buf *line);
@@ -172,6 +195,10 @@ void send_client(struct monitor *m, const struct buf *line);
 /* from_client.c, from_server.c: what the handlers do with a message. */
 void client_message(struct monitor *m, struct message *msg);
 void client_refused(struct monitor *m, const struct refuse *r);
+int client_passes(const struct monitor *m, const struct verdict *v);
+uint64_t *client_counter(struct monitor *m, const struct verdict *v);
+void client_forward(struct monitor *m, const struct message *msg,
+		    const char *tool, const struct verdict *v);
 void server_envelope(struct monitor *m, struct channel *c,
 		     const struct envelope *e);
 void server_refused(struct monitor *m, const struct refuse *r);
@@ -186,6 +213,11 @@ void event_result(struct monitor *m, const struct request *r,
 		  const char *outcome, uint64_t bytes);
 void event_breach(struct monitor *m, enum relay_side side);
 void event_policy(struct monitor *m, const char *outcome, const char *detail);
+/* The first sight of n tools, which are the pins from now on. */
+void event_pins(struct monitor *m, const struct pin_key *k, size_t n);
+/* Something that differs from the pins; each of the last three may be NULL. */
+void event_pin(struct monitor *m, const struct pin_key *k, const char *what,
+	       const char *tool, const char *hash, const char *detail);
 
 /* life.c: signals, children, the end. */
 void life_note_children(struct monitor *m);

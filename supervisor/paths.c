@@ -15,8 +15,8 @@
 
 #include "paths.h"
 
-static char *
-home(void)
+char *
+paths_home(void)
 {
 	struct passwd *pw = getpwuid(geteuid());
 
@@ -66,7 +66,7 @@ paths_guess(struct paths *p, const char *state)
 		p->run = xasprintf("%s/run", p->state);
 		return;
 	}
-	h = home();
+	h = paths_home();
 	p->state = h != NULL ? xasprintf("%s/.local/state/doorward", h)
 			     : xasprintf("/nonexistent/doorward");
 	free(h);
@@ -225,7 +225,7 @@ no_place(const struct paths *p, const char *state)
 			   ? NULL
 			   : xstrdup("the current directory is gone: name an "
 				     "absolute --state");
-	h = home();
+	h = paths_home();
 	if (h == NULL)
 		return xasprintf("there is no home directory for uid %u in "
 				 "the password database: use --state",
@@ -255,7 +255,7 @@ paths_free(struct paths *p)
 char *
 paths_default_policy(void)
 {
-	char *h = home(), *out;
+	char *h = paths_home(), *out;
 
 	out = h != NULL ? xasprintf("%s/.config/doorward/policy.yaml", h)
 			: xstrdup("/nonexistent/doorward/policy.yaml");

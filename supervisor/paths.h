@@ -35,6 +35,9 @@ void paths_guess(struct paths *p, const char *state);
 
 void paths_free(struct paths *p);
 
+/* The home directory that passwd names, or NULL.  Caller frees. */
+char *paths_home(void);
+
 /* The default policy file, whether or not it is there.  Caller frees. */
 char *paths_default_policy(void);
 

@@ -23,7 +23,9 @@
 #include "cmds.h"
 #include "monitor.h"
 #include "paths.h"
+#include "pins.h"
 #include "policy.h"
+#include "toolset.h"
 
 #define REQUEST "reload"
 #define SESSION "session."
@@ -62,19 +64,37 @@ open_session(struct monitor *m)
 	return fd;
 }
 
+/* A person who accepts or forgets puts a new file in place, or removes it. */
+static void
+watch_pins(struct monitor *m)
+{
+	char *dir;
+
+	if (m->pins == NULL)
+		return;
+	dir = pins_dir(m->state_dir);
+	m->pins_watch =
+	    inotify_add_watch(m->reload_fd, dir, IN_MOVED_TO | IN_DELETE);
+	if (m->pins_watch == -1)
+		warnf("what a person accepts will not reach this session: %s "
+		      "cannot be watched",
+		      dir);
+	free(dir);
+}
+
 void
 reload_setup(struct monitor *m)
 {
-	if (m->run_dir == NULL)
+	m->run_watch = m->pins_watch = -1;
+	if (m->run_dir == NULL && m->pins == NULL)
 		return;
 	m->reload_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	if (m->reload_fd != -1 &&
-	    inotify_add_watch(m->reload_fd, m->run_dir, IN_MOVED_TO) == -1) {
-		close(m->reload_fd);
-		m->reload_fd = -1;
-	}
+	watch_pins(m);
+	if (m->run_dir == NULL)
+		return;
+	m->run_watch = inotify_add_watch(m->reload_fd, m->run_dir, IN_MOVED_TO);
 	m->session_fd = open_session(m);
-	if (m->session_fd == -1 || m->reload_fd == -1)
+	if (m->session_fd == -1 || m->run_watch == -1)
 		warnf("reload will not reach this session: %s is not usable",
 		      m->run_dir);
 }
@@ -116,12 +136,14 @@ load_again(struct monitor *m, const char *nonce)
 		policy_error_clear(&err);
 		return;
 	}
+	toolset_drop_views(m);
 	policy_free(m->policy);
 	m->policy = p;
 	for (i = 0; i < policy_warning_count(p); i++)
 		warnf("%s", policy_warning(p, i));
 	event_policy(m, "reloaded", NULL);
 	debugf("the policy was read again");
+	told_list_changed(m);
 	acknowledge(m, nonce, "ok", "reloaded");
 }
 
@@ -148,16 +170,20 @@ reload_ready(struct monitor *m)
 	} u;
 	char nonce[NONCE_MAX + 1], *p;
 	const struct inotify_event *e;
-	int asked = 0;
+	int asked = 0, pins = 0;
 	ssize_t n;
 
 	while ((n = read(m->reload_fd, &u, sizeof(u))) > 0) {
 		for (p = u.room; p < u.room + n; p += sizeof(*e) + e->len) {
 			e = (const struct inotify_event *)(const void *)p;
-			if (e->len > 0 && strcmp(e->name, REQUEST) == 0)
+			if (e->wd == m->pins_watch)
+				pins = 1;
+			else if (e->len > 0 && strcmp(e->name, REQUEST) == 0)
 				asked = 1;
 		}
 	}
+	if (pins)
+		pinning_refresh(m);
 	if (!asked)
 		return;
 	read_nonce(m, nonce);

@@ -63,8 +63,8 @@ canonical(const struct scalar *s)
 	return c;
 }
 
-static int
-same(const struct scalar *a, const struct scalar *b)
+int
+scalar_same(const struct scalar *a, const struct scalar *b)
 {
 	struct scalar x = canonical(a), y = canonical(b);
 
@@ -95,7 +95,7 @@ requests_find(struct requests *rs, const struct scalar *id)
 	if (id->type == SCALAR_NONE)
 		return NULL;
 	r = rs->ids[hash(rs, id) % BUCKETS];
-	while (r != NULL && !same(&r->id, id))
+	while (r != NULL && !scalar_same(&r->id, id))
 		r = r->next;
 	return r;
 }
@@ -111,7 +111,7 @@ requests_token_known(struct requests *rs, const struct scalar *token)
 		return 0;
 	h = hash(rs, token);
 	for (r = rs->tokens[h % BUCKETS]; r != NULL; r = r->token_next)
-		if (r->sent && same(&r->token, token))
+		if (r->sent && scalar_same(&r->token, token))
 			return 1;
 	for (i = 0; i < TASK_TOKENS && i < rs->task_count; i++)
 		if (rs->task_tokens[i] == h)

@@ -12,6 +12,7 @@
 #include "proto/frames.h"
 
 struct requests;
+struct toolset;
 
 struct request {
 	struct scalar id;    /* bytes owned by the request */
@@ -24,6 +25,9 @@ struct request {
 	uint8_t audited;     /* has a verdict line, gets a result line */
 	uint8_t cancelled;   /* the client has given it up */
 	uint8_t task;        /* asked for as a task (2025-11-25) */
+	uint8_t own;         /* the monitor's: its answer is nobody else's */
+	uint8_t wants_tools; /* a stream that tells of changed tools */
+	struct toolset *set; /* of a listing or introduction; else NULL */
 	size_t bucket, token_bucket;
 	struct request *next, *token_next; /* within the buckets */
 	struct request *newer, *older;     /* in order of arrival */
@@ -31,6 +35,9 @@ struct request {
 
 struct requests *requests_new(void);
 void requests_free(struct requests *rs);
+
+/* 1 if they are the same id: type and bytes, and -0 is 0. */
+int scalar_same(const struct scalar *a, const struct scalar *b);
 
 /* How many are open, cancelled ones not counted. */
 size_t requests_open(const struct requests *rs);

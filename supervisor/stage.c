@@ -12,6 +12,7 @@
 
 #include "answer.h"
 #include "audit.h"
+#include "calls.h"
 #include "jsonw.h"
 #include "message.h"
 #include "monitor.h"
@@ -45,6 +46,17 @@ stage_forward(struct monitor *m, const struct message *msg, int audited,
 	s->len = buf_used(&m->stage_text) - before;
 	s->request = r;
 	s->counted = counted;
+}
+
+void
+stage_own(struct monitor *m, const struct buf *line, struct request *r)
+{
+	struct staged *s = next(m);
+
+	s->to = STAGED_SERVER;
+	s->len = buf_used(line);
+	s->request = r;
+	buf_put(&m->stage_text, buf_head(line), s->len);
 }
 
 void
@@ -180,9 +192,11 @@ stage_commit(struct monitor *m)
 void
 stage_abandon(struct monitor *m)
 {
-	const char *p = buf_head(&m->stage_text);
+	const char *p;
 	size_t i;
 
+	call_deny_held(m, "the session ended before the call was judged");
+	p = buf_head(&m->stage_text);
 	for (i = 0; i < m->staged_count; i++) {
 		if (m->staged[i].to == STAGED_CLIENT)
 			send_raw(m, p, m->staged[i].len);

@@ -40,28 +40,28 @@
 #define S_REFUSE MANY(on_server_refuse, REFUSE_LEAST, REFUSE_MOST)
 #define ENVELOPE MANY(on_envelope, ENVELOPE_LEAST, ENVELOPE_MOST)
 #define L_PART MANY(on_line_part, 1, DW_PART_MAX)
-#define TO_PART MANY(on_tools_part, DW_PART_MAX, DW_PART_MAX)
-#define TO_END MANY(on_tools_end, 1, DW_PART_MAX)
+#define R_PART MANY(on_result_part, DW_PART_MAX, DW_PART_MAX)
+#define R_END MANY(on_result_end, 1, DW_PART_MAX)
 
 /* clang-format off */
 static const struct frame_rule
 table[SIDE_MAX][RELAY_STATE_MAX][FRAME_TYPE_MAX] = {
-  /*  none HELLO  NOTE  EOI  TREE..  TREE.  REFUSE    ENVELOPE  LINE..  TOOLS..  TOOLS. */
+  /*  none HELLO  NOTE  EOI  TREE..  TREE.  REFUSE    ENVELOPE  LINE..  RESULT.. RESULT.*/
   { /* the client's relay */
     { NO,  HELLO, NOTE, NO,  NO,     NO,    NO,       NO,       NO,     NO,      NO     }, /* start  */
     { NO,  NO,    NOTE, EOI, T_PART, T_END, C_REFUSE, NO,       NO,     NO,      NO     }, /* idle   */
     { NO,  NO,    NO,   NO,  T_PART, T_END, NO,       NO,       NO,     NO,      NO     }, /* tree   */
-    { NO,  NO,    NO,   NO,  NO,     NO,    NO,       NO,       NO,     NO,      NO     }, /* tools  */
-    { NO,  NO,    NO,   NO,  NO,     NO,    NO,       NO,       NO,     NO,      NO     }, /* tooled */
+    { NO,  NO,    NO,   NO,  NO,     NO,    NO,       NO,       NO,     NO,      NO     }, /* result */
+    { NO,  NO,    NO,   NO,  NO,     NO,    NO,       NO,       NO,     NO,      NO     }, /* told   */
     { NO,  NO,    NO,   NO,  NO,     NO,    NO,       NO,       NO,     NO,      NO     }, /* line   */
     { NO,  NO,    NO,   NO,  NO,     NO,    NO,       NO,       NO,     NO,      NO     }, /* ended  */
   },
   { /* the server's relay */
     { NO,  HELLO, NOTE, NO,  NO,     NO,    NO,       NO,       NO,     NO,      NO     }, /* start  */
-    { NO,  NO,    NOTE, EOI, NO,     NO,    S_REFUSE, ENVELOPE, NO,     TO_PART, TO_END }, /* idle   */
+    { NO,  NO,    NOTE, EOI, NO,     NO,    S_REFUSE, ENVELOPE, NO,     R_PART, R_END }, /* idle   */
     { NO,  NO,    NO,   NO,  NO,     NO,    NO,       NO,       NO,     NO,      NO     }, /* tree   */
-    { NO,  NO,    NO,   NO,  NO,     NO,    NO,       NO,       NO,     TO_PART, TO_END }, /* tools  */
-    { NO,  NO,    NO,   NO,  NO,     NO,    NO,       ENVELOPE, NO,     NO,      NO     }, /* tooled */
+    { NO,  NO,    NO,   NO,  NO,     NO,    NO,       NO,       NO,     R_PART, R_END }, /* result */
+    { NO,  NO,    NO,   NO,  NO,     NO,    NO,       ENVELOPE, NO,     NO,      NO     }, /* told   */
     { NO,  NO,    NO,   NO,  NO,     NO,    NO,       NO,       L_PART, NO,      NO     }, /* line   */
     { NO,  NO,    NO,   NO,  NO,     NO,    NO,       NO,       NO,     NO,      NO     }, /* ended  */
   },
@@ -78,7 +78,7 @@ const char *
 state_name(enum relay_state state)
 {
 	static const char *const names[RELAY_STATE_MAX] = {
-	    "start", "idle", "tree", "tools", "tooled", "line", "ended"};
+	    "start", "idle", "tree", "result", "told", "line", "ended"};
 
 	return names[state];
 }
@@ -93,9 +93,9 @@ const char *
 frame_name(enum frame_type type)
 {
 	static const char *const names[FRAME_TYPE_MAX] = {
-	    "NONE",      "HELLO",      "NOTE",     "EOI",
-	    "TREE_PART", "TREE_END",   "REFUSE",   "ENVELOPE",
-	    "LINE_PART", "TOOLS_PART", "TOOLS_END"};
+	    "NONE",      "HELLO",       "NOTE",      "EOI",
+	    "TREE_PART", "TREE_END",    "REFUSE",    "ENVELOPE",
+	    "LINE_PART", "RESULT_PART", "RESULT_END"};
 
 	return names[type];
 }

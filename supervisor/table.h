@@ -28,6 +28,6 @@ const char *side_name(enum relay_side side);
 const char *frame_name(enum frame_type type);
 
 on_frame on_hello, on_note, on_eoi, on_client_refuse, on_tree_part, on_tree_end,
-    on_server_refuse, on_envelope, on_line_part, on_tools_part, on_tools_end;
+    on_server_refuse, on_envelope, on_line_part, on_result_part, on_result_end;
 
 #endif

@@ -194,6 +194,7 @@ envelope_put(struct buf *b, const struct envelope *e)
 static int
 envelope_sane(const struct envelope *e)
 {
+	const int told = ENVELOPE_RESULT | ENVELOPE_UNREADABLE;
 	int has_id = e->id.type != SCALAR_NONE;
 
 	if (e->flags & ~ENVELOPE_ALL || e->line_len == 0 ||
@@ -209,7 +210,8 @@ envelope_sane(const struct envelope *e)
 	case KIND_NOTIFICATION:
 		return !has_id && e->flags == 0;
 	case KIND_RESULT:
-		return has_id && e->method_len == 0;
+		return has_id && e->method_len == 0 &&
+		       (e->flags & told) != told;
 	case KIND_ERROR:
 		return e->method_len == 0 && e->flags == 0;
 	default:

@@ -24,16 +24,16 @@ struct cur;
 
 enum frame_type {
 	FRAME_NONE = 0,
-	FRAME_HELLO = 1,      /* both: layers that are on; once, first */
-	FRAME_NOTE = 2,       /* both: a log line, shown with --debug */
-	FRAME_EOI = 3,        /* both: end of input; last */
-	FRAME_TREE_PART = 4,  /* client: a tree, not yet whole */
-	FRAME_TREE_END = 5,   /* client: last or only part of a tree */
-	FRAME_REFUSE = 6,     /* both: a line that is no acceptable message */
-	FRAME_ENVELOPE = 7,   /* server: a message follows as its raw line */
-	FRAME_LINE_PART = 8,  /* server: bytes of that line */
-	FRAME_TOOLS_PART = 9, /* server: a tools/list result as a tree */
-	FRAME_TOOLS_END = 10, /* server: last part; its ENVELOPE comes next */
+	FRAME_HELLO = 1,       /* both: layers that are on; once, first */
+	FRAME_NOTE = 2,        /* both: a log line, shown with --debug */
+	FRAME_EOI = 3,         /* both: end of input; last */
+	FRAME_TREE_PART = 4,   /* client: a tree, not yet whole */
+	FRAME_TREE_END = 5,    /* client: last or only part of a tree */
+	FRAME_REFUSE = 6,      /* both: a line that is no acceptable message */
+	FRAME_ENVELOPE = 7,    /* server: a message follows as its raw line */
+	FRAME_LINE_PART = 8,   /* server: bytes of that line */
+	FRAME_RESULT_PART = 9, /* server: a result as a tree */
+	FRAME_RESULT_END = 10, /* server: last part; its ENVELOPE comes next */
 	FRAME_TYPE_MAX = 11
 };
 
@@ -181,8 +181,10 @@ enum envelope_flag {
 	ENVELOPE_IS_ERROR = 1u << 0, /* result.isError is true */
 	ENVELOPE_TASK = 1u << 1,     /* result.task, or resultType "task" */
 	ENVELOPE_INPUT = 1u << 2,    /* resultType "input_required" */
-	ENVELOPE_TOOLS = 1u << 3,    /* TOOLS frames came before */
-	ENVELOPE_ALL = (1u << 4) - 1
+	ENVELOPE_RESULT = 1u << 3,   /* RESULT frames came before */
+	/* They should have, but a tree cannot express what there is. */
+	ENVELOPE_UNREADABLE = 1u << 4,
+	ENVELOPE_ALL = (1u << 5) - 1
 };
 
 struct envelope {

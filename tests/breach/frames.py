@@ -6,9 +6,9 @@ the encoder that the relay uses.  Everything can be made wrong on purpose.
 import struct
 
 NONE, HELLO, NOTE, EOI, TREE_PART, TREE_END, REFUSE, ENVELOPE, LINE_PART, \
-    TOOLS_PART, TOOLS_END = range(11)
+    RESULT_PART, RESULT_END = range(11)
 NAMES = ["NONE", "HELLO", "NOTE", "EOI", "TREE_PART", "TREE_END", "REFUSE", "ENVELOPE",
-         "LINE_PART", "TOOLS_PART", "TOOLS_END"]
+         "LINE_PART", "RESULT_PART", "RESULT_END"]
 TYPE_MAX = 11
 
 PROTOCOL = 1
@@ -27,7 +27,7 @@ SECCOMP, NO_NEW_PRIVS = 1, 2
 LAYERS = (1 << 11) - 1
 
 KIND_REQUEST, KIND_NOTIFICATION, KIND_RESULT, KIND_ERROR = 1, 2, 3, 4
-IS_ERROR, TASK, INPUT, TOOLS = 1, 2, 4, 8
+IS_ERROR, TASK, INPUT, RESULT, UNREADABLE = 1, 2, 4, 8, 16
 
 # Reasons of a REFUSE in their order; the last three are the monitor's own.
 REASONS = ["none", "not_json", "invalid_utf8", "incomplete_line", "message_too_long",
@@ -155,7 +155,7 @@ def message(call, value):
 
 
 def tools_frames(call, value):
-    return tree_frames(call, tree(value), TOOLS_PART, TOOLS_END)
+    return tree_frames(call, tree(value), RESULT_PART, RESULT_END)
 
 
 # ---- orders of evil.c ----

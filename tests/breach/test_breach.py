@@ -31,9 +31,9 @@ CELLS = {
     ("server", "start"): START,
     ("server", "idle"): {f.NOTE: (1, f.NOTE_MAX), f.EOI: (0, 0),
                          f.REFUSE: (15, REFUSE_MOST), f.ENVELOPE: (16, ENVELOPE_MOST),
-                         f.TOOLS_PART: PART, f.TOOLS_END: LAST},
-    ("server", "tools"): {f.TOOLS_PART: PART, f.TOOLS_END: LAST},
-    ("server", "tooled"): {f.ENVELOPE: (16, ENVELOPE_MOST)},
+                         f.RESULT_PART: PART, f.RESULT_END: LAST},
+    ("server", "result"): {f.RESULT_PART: PART, f.RESULT_END: LAST},
+    ("server", "told"): {f.ENVELOPE: (16, ENVELOPE_MOST)},
     ("server", "line"): {f.LINE_PART: LAST},
     ("server", "ended"): {},
 }
@@ -56,7 +56,7 @@ def padded_tree(n, tools=False):
 
 
 def tail_of_tools(call):
-    return f.said(call, f.KIND_RESULT, b"{}", NOT_OPEN, flags=f.TOOLS)
+    return f.said(call, f.KIND_RESULT, b"{}", NOT_OPEN, flags=f.RESULT)
 
 
 class Step:
@@ -92,21 +92,21 @@ class Step:
             sample = b"s" * max(0, extra - f.ID_MAX)
             ident = b"i" * (extra - len(sample))
             self.body = f.refuse_body("not_json", ident or None, 3, sample)
-        elif self.kind in (f.TREE_PART, f.TOOLS_PART):
+        elif self.kind in (f.TREE_PART, f.RESULT_PART):
             self.split(self.n + 10)
-        elif self.kind in (f.TREE_END, f.TOOLS_END):
-            self.body = padded_tree(self.n, self.kind == f.TOOLS_END)
-            self.rest = tail_of_tools(self.call) if self.kind == f.TOOLS_END else b""
+        elif self.kind in (f.TREE_END, f.RESULT_END):
+            self.body = padded_tree(self.n, self.kind == f.RESULT_END)
+            self.rest = tail_of_tools(self.call) if self.kind == f.RESULT_END else b""
         elif self.kind == f.ENVELOPE:
             self.envelope()
 
     def split(self, total):
-        tools = self.kind in (f.TOOLS_PART, f.TOOLS_END)
+        tools = self.kind in (f.RESULT_PART, f.RESULT_END)
         whole = padded_tree(total, tools)
         if whole is None:
             return
         self.body = whole[:self.n]
-        self.rest = f.frame(f.TOOLS_END if tools else f.TREE_END, self.call, whole[self.n:])
+        self.rest = f.frame(f.RESULT_END if tools else f.TREE_END, self.call, whole[self.n:])
         if tools:
             self.rest += tail_of_tools(self.call)
 
@@ -127,7 +127,7 @@ class Step:
 
     def at_tree(self):
         tools = self.side == "server"
-        kinds = (f.TOOLS_PART, f.TOOLS_END) if tools else (f.TREE_PART, f.TREE_END)
+        kinds = (f.RESULT_PART, f.RESULT_END) if tools else (f.TREE_PART, f.TREE_END)
         last = self.n if self.kind == kinds[1] and self.allowed else f.PART + 1
         whole = padded_tree(f.PART + max(1, last), tools)
         self.bring = f.frame(kinds[0], self.call, whole[:f.PART])
@@ -141,12 +141,12 @@ class Step:
             self.body = whole[f.PART:]
             self.rest = tail
 
-    at_tools = at_tree
+    at_result = at_tree
 
-    def at_tooled(self):
-        self.bring = f.frame(f.TOOLS_END, self.call, padded_tree(200, True))
+    def at_told(self):
+        self.bring = f.frame(f.RESULT_END, self.call, padded_tree(200, True))
         if self.allowed:
-            self.envelope(f.TOOLS)
+            self.envelope(f.RESULT)
 
     def at_line(self):
         n = self.n if self.allowed else 10
@@ -416,7 +416,7 @@ class Content(dw.TestCase):
             "version of 33": body(f.KIND_RESULT, 2, 1, version=b"2" * 33),
             "method of 1,025": body(f.KIND_NOTIFICATION, 2, None, b"m" * 1025),
             "method beyond the end": good[:-4] + b"\xff\xff\0\0",
-            "tools that were not sent": body(f.KIND_RESULT, 2, 1, flags=f.TOOLS),
+            "tools that were not sent": body(f.KIND_RESULT, 2, 1, flags=f.RESULT),
         }
         for kind in (0, 5, 255):
             bodies["kind %d" % kind] = body(kind, 2, 1)
@@ -440,7 +440,7 @@ class Content(dw.TestCase):
                   "a key twice": {"result": f.Pairs([("tools", []), ("tools", [])])},
                   "cut short": f.Raw(f.tree(t)[:-1]), "a byte more": f.Raw(f.tree(t) + b"n"),
                   "root array": [t], "a NUL": {"result": {"tools": ["a\0"]}}}
-        out = {k: ("malformed list of tools", f.tools_frames(1, v)) for k, v in values.items()}
+        out = {k: ("malformed result", f.tools_frames(1, v)) for k, v in values.items()}
         tools = f.tools_frames(1, t)
         out["a list, then an ENVELOPE without its flag"] = (
             "malformed ENVELOPE", tools + f.envelope(1, f.KIND_RESULT, 2, NOT_OPEN))
@@ -534,7 +534,7 @@ class Content(dw.TestCase):
                 1, f.KIND_RESULT, 2, NOT_OPEN) + f.frame(f.LINE_PART, call, b"{}")))
         tools = f.tools_frames(1, {"result": {"tools": []}})
         cases.append((("server", "carries call"), tools + f.envelope(
-            2, f.KIND_RESULT, 2, NOT_OPEN, flags=f.TOOLS)))
+            2, f.KIND_RESULT, 2, NOT_OPEN, flags=f.RESULT)))
         good = f.refuse(1, "not_json") + f.refuse(2, "not_json")
         cases.append((("server", "carries call"), good + f.refuse(2, "not_json")))
         cases = [(k, case(k[0], "%s, %d bytes" % (k[0], len(d)), f.write(d))) for k, d in cases]
@@ -583,7 +583,7 @@ class Sizes(dw.TestCase):
 
     def test_tree_without_end(self):
         cases = []
-        for side, kind, call in (("client", f.TREE_PART, 3), ("server", f.TOOLS_PART, 1)):
+        for side, kind, call in (("client", f.TREE_PART, 3), ("server", f.RESULT_PART, 1)):
             cases.append((side, case(side, side, f.order(
                 "L", 0, f.frame(kind, call, b"n" * f.PART)))))
         for side, out in Arena(self).play_all(cases):
@@ -615,8 +615,8 @@ def states(side):
     if side == "client":
         whole = padded_tree(f.PART + 9)
         return {"idle": b"", "tree": f.frame(f.TREE_PART, 3, whole[:f.PART])}
-    return {"idle": b"", "tools": f.frame(f.TOOLS_PART, 1, padded_tree(f.PART + 9, True)[:f.PART]),
-            "tooled": f.frame(f.TOOLS_END, 1, padded_tree(200, True)),
+    return {"idle": b"", "result": f.frame(f.RESULT_PART, 1, padded_tree(f.PART + 9, True)[:f.PART]),
+            "told": f.frame(f.RESULT_END, 1, padded_tree(200, True)),
             "line": f.envelope(1, f.KIND_RESULT, 10, NOT_OPEN)}
 
 

@@ -555,7 +555,7 @@ class FallenServer(dw.TestCase):
                 lambda c: f.said(c, f.KIND_REQUEST, b"x", "r" * 1000 + str(c), b"m" * 1000),
                 lambda c: f.said(c, f.KIND_REQUEST, b"x", c, b"sampling/createMessage"),
                 lambda c: f.tools_frames(c, {"result": {"tools": [None] * 1000}}) +
-                f.said(c, f.KIND_RESULT, b"{}", 5, flags=f.TOOLS)):
+                f.said(c, f.KIND_RESULT, b"{}", 5, flags=f.RESULT)):
             first = w.next(6000) - 6000
             data = b"".join(make(first + 1 + i) for i in range(6000))
             self.assertEqual(flood(self, w, data, 1, 48)[0], b"k")
@@ -623,7 +623,7 @@ def honest_server(rng):
              lambda c: [f.said(c, f.KIND_REQUEST, b"{}", c, b"ping")],
              lambda c: [f.refuse(c, "not_json", 7, 3, b"sample")],
              lambda c: [f.tools_frames(c, {"result": {"tools": [{"name": "a"}]}}),
-                        f.said(c, f.KIND_RESULT, b"{}", 7, flags=f.TOOLS)],
+                        f.said(c, f.KIND_RESULT, b"{}", 7, flags=f.RESULT)],
              lambda c: [f.said(c, f.KIND_NOTIFICATION, b"x" * 3000, None, b"notifications/x")]]
     rng.shuffle(parts)
     out = [f.hello()]

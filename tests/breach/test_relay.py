@@ -29,8 +29,8 @@ MESSAGE_MAX = 64 * MIB
 PART_MAX = 256 * 1024
 
 TYPES = {1: "HELLO", 2: "NOTE", 3: "EOI", 4: "TREE_PART", 5: "TREE_END",
-         6: "REFUSE", 7: "ENVELOPE", 8: "LINE_PART", 9: "TOOLS_PART",
-         10: "TOOLS_END"}
+         6: "REFUSE", 7: "ENVELOPE", 8: "LINE_PART", 9: "RESULT_PART",
+         10: "RESULT_END"}
 REASONS = {1: "GRAMMAR", 2: "UTF8", 3: "INCOMPLETE", 4: "TOO_LONG",
            5: "DEPTH", 9: "DUPLICATE", 11: "ARRAY", 13: "JSONRPC"}
 
@@ -203,7 +203,7 @@ class Relay:
             parts.append(body)
             if kind == "TREE_END":
                 return "TREE", tree(b"".join(parts))
-            if kind == "TOOLS_END":
+            if kind == "RESULT_END":
                 tools, parts = tree(b"".join(parts)), []
             elif kind == "ENVELOPE":
                 assert len(parts) == 1

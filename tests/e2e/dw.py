@@ -96,6 +96,18 @@ def as_line(message):
     return dumps(message).encode() + b"\n"
 
 
+OWN_LISTING = re.compile(rb'"id":"doorward-[0-9a-f]{32}"')
+
+# What a puppet says it has, besides what was called by then.
+TOOLS = {"echo"}
+
+
+def tool(name, description="a tool", properties=None, **fields):
+    """A definition as servers have them."""
+    return {"name": name, "description": description,
+            "inputSchema": {"type": "object", "properties": properties or {}}, **fields}
+
+
 # ---- processes ----
 
 class Process(collections.namedtuple("Process", "pid start ppid state argv")):
@@ -197,6 +209,7 @@ def program_dir():
             path = os.path.join(BUILD, sub, name)
             if os.path.isfile(path) and os.access(path, os.X_OK):
                 shutil.copy(path, os.path.join(copy, sub, name))
+        shutil.copytree(os.path.join(BUILD, sub, "packs"), os.path.join(copy, sub, "packs"))
     owner = os.getpid()
     import atexit
     atexit.register(lambda: os.getpid() == owner and
@@ -253,6 +266,7 @@ class Reader:
         self.paused = False
         self.total = 0
         self.keep = True   # False: count the bytes and forget them
+        self.takes = None  # called with each line; true: nobody else sees it
         self.step = 1 << 20
         self.every = 0.0   # seconds between two reads
         self.next_at = 0.0
@@ -281,9 +295,11 @@ class Reader:
             if at == -1:
                 self.scanned = len(self.buf)
                 return
-            self.lines.append(bytes(self.buf[:at]))
+            line = bytes(self.buf[:at])
             del self.buf[:at + 1]
             self.scanned = 0
+            if self.takes is None or not self.takes(line):
+                self.lines.append(line)
 
 
 class Writer:
@@ -351,11 +367,15 @@ class Wrapped:
     def __init__(self, test, policy="version: 1\n", stdio="pipe", user=None,
                  args=(), server_args=(), command=None, env=None, cwd=None,
                  preexec=None, stderr="file", bare=False, state=None,
-                 policies=None, binary=None, server=True, keep_ends=False):
+                 policies=None, binary=None, server=True, keep_ends=False,
+                 tools=True, sock_path=None):
         reap_the_dead()     # of a test before this one, that killed doorward
         self.test = test
         self.user = user
         self.keep_ends = keep_ends   # the program's own 0, 1 and 2 stay open here
+        self.tools = tools   # what the monitor's own listing is answered with;
+        self.called = set()
+        self.listings = 0    # True: whatever the client calls; None: by the test
         self.kept = []
         self.closed = False
         self.expect_orphans = False
@@ -368,8 +388,10 @@ class Wrapped:
         self.client_out = Reader(self.ends.from_child)
         self.state = state or os.path.join(self.dir, "state")
         self.audit_path = os.path.join(self.state, "audit.jsonl")
-        self.sock_path = os.path.join(self.dir, "s")
+        self.sock_path = sock_path or os.path.join(self.dir, "s")
         self.listener = socket.socket(socket.AF_UNIX)
+        if os.path.exists(self.sock_path):
+            os.unlink(self.sock_path)
         self.listener.bind(self.sock_path)
         os.chmod(self.sock_path, 0o777)
         self.listener.listen(8)
@@ -525,12 +547,27 @@ class Wrapped:
             conns.append(conn)
         self.data, self.control = conns
         self.server_in = Reader(self.data.fileno())
+        self.server_in.takes = self.take_listing
         self.server_out = Writer(self.data.fileno())
         self.orders = Reader(self.control.fileno())
         hello = self.pump(lambda: self.orders.lines and self.orders.lines.popleft(),
                           what="the server's first word").decode().split()
         self.server_pid = int(hello[1])
         self.server_fds = [int(x) for x in hello[3:]]
+
+    def take_listing(self, line):
+        """Answers the monitor's own tools/list, as a server would."""
+        if self.tools is None or not OWN_LISTING.search(line):
+            return False
+        request = json.loads(line)
+        self.test.assertEqual(request["method"], "tools/list")
+        self.listings += 1
+        tools = self.tools
+        if tools is True:
+            tools = [tool(name) for name in sorted(TOOLS | self.called)]
+        self.server_out.put(as_line({"jsonrpc": "2.0", "id": request["id"],
+                                     "result": {"tools": tools}}))
+        return True
 
     def order(self, text, answer="ok", timeout=10.0):
         """Gives the puppet an order; answer=None does not wait."""
@@ -559,6 +596,10 @@ class Wrapped:
     # -- sending and receiving --
 
     def send_client(self, message, timeout=20.0, wait=True):
+        if isinstance(message, dict) and message.get("method") == "tools/call":
+            name = (message.get("params") or {}).get("name")
+            if isinstance(name, str):
+                self.called.add(name)
         self.client_in.put(as_line(message))
         if wait:
             self.pump(lambda: not self.client_in.queue, timeout, "the client's input to be taken")
@@ -866,7 +907,7 @@ class TornLine(AssertionError):
 
 
 EVENTS = {"session_start", "session_end", "verdict", "decision", "result",
-          "refusal", "breach", "policy"}
+          "refusal", "breach", "policy", "pin"}
 TIME = re.compile(r"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z\Z")
 CONTROL = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
@@ -913,6 +954,40 @@ def run(*argv, user=None, env=None, cwd=None, stdin=b"", timeout=20.0, preexec=N
         p.wait()
         _live.discard(p.pid)
     return p.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
+
+
+def on_terminal(argv, typed, timeout=20.0):
+    """Runs a command with a terminal of its own, on which this is typed once
+    it asks; (exit status, all that the terminal showed)."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        try:
+            os.execve(argv[0], argv, clean_env())
+        finally:
+            os._exit(127)
+    shown = bytearray()
+    end = time.monotonic() + timeout * SLOW
+    waiting = typed
+    try:
+        while time.monotonic() < end:
+            if not select.select([fd], [], [], 0.1)[0]:
+                continue
+            try:
+                data = os.read(fd, 65536)
+            except OSError:     # EIO: the terminal's other end is closed
+                break
+            if not data:
+                break
+            shown += data
+            if waiting and shown.rstrip().endswith(b"[y/N]"):
+                os.write(fd, waiting.encode())
+                waiting = ""
+        else:
+            os.kill(pid, signal.SIGKILL)
+    finally:
+        os.close(fd)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return status, shown.decode("utf-8", "replace")
 
 
 class TestCase(unittest.TestCase):

@@ -34,7 +34,7 @@ PROBE = r"""
 	{ (void)m, (void)c, (void)h, (void)b; return 0; }
 STUB(on_hello) STUB(on_note) STUB(on_eoi) STUB(on_client_refuse)
 STUB(on_tree_part) STUB(on_tree_end) STUB(on_server_refuse)
-STUB(on_envelope) STUB(on_line_part) STUB(on_tools_part) STUB(on_tools_end)
+STUB(on_envelope) STUB(on_line_part) STUB(on_result_part) STUB(on_result_end)
 #define SHOW(name) printf("number " #name " %ld\n", (long)(name));
 int main(void)
 {

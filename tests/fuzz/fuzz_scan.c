@@ -200,9 +200,9 @@ from_server(const char *p, size_t n)
 	envelope_put(&b, &reading.e);
 	CHECK(envelope_get(b.data, b.len, &out) == 0);
 	buf_free(&b);
-	CHECK(scan_line(&scan, p, n, SCAN_TOOLS) == REFUSAL_NONE);
+	CHECK(scan_line(&scan, p, n, SCAN_WHOLE) == REFUSAL_NONE);
 	if (scan.nul == 0 && scan.surrogate == 0 && scan.duplicate == 0)
-		round_trip(p, n, SCAN_TOOLS);
+		round_trip(p, n, SCAN_WHOLE);
 }
 
 int

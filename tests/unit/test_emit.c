@@ -181,7 +181,7 @@ talk_tools(const void *arg)
 {
 	const struct buf *line = arg;
 
-	mon_tree_begin(TREE_OF_TOOLS);
+	mon_tree_begin(TREE_OF_RESULT);
 	emit_tree(line->data, line->len, mon_tree_put, NULL);
 	mon_tree_end();
 }
@@ -275,13 +275,58 @@ raw_lines(void **state)
 	check_line(3 * DW_PART_MAX, SOCK_NONBLOCK, "HIII");
 }
 
+/* The result as the monitor is told of it, "whole" if nothing is left out. */
+static void
+check_told(const char *result, const char *want)
+{
+	static struct scan scan;
+	struct buf tree = BUF_INIT;
+	char line[512], *text;
+	size_t n;
+
+	n = (size_t)snprintf(line, sizeof(line), "{\"result\":%s}", result);
+	assert_int_equal(scan_line(&scan, line, n, SCAN_WHOLE), REFUSAL_NONE);
+	if (scan.outer_fault) {
+		assert_string_equal("unreadable", want);
+		return;
+	}
+	emit_tree_tools(line, n, scan.tool, scan.tools, put, &tree);
+	text = show(&tree);
+	assert_string_equal(text, want);
+	free(text);
+	buf_free(&tree);
+}
+
+#define LIST(tools) "{<:result>{<:tools>[" tools ".."
+
+static void
+told(void **state)
+{
+	(void)state;
+	check_told("{\"tools\":[]}", LIST("") ".");
+	check_told("{\"tools\":[{\"a\":\"\\u0000\"}]}", LIST("n") ".");
+	check_told("{\"tools\":[{\"a\\u0000\":1} , {\"b\":2}, "
+		   "{\"c\":[{\"d\":1,\"\\u0064\":2}]} ]}",
+		   LIST("n{<:b><02>.n") ".");
+	check_told("{\"tools\":[\"\\ud800\",\"x\",[\"\\udc00\"],7]}",
+		   LIST("n<\"x>n<07>") ".");
+	check_told("{\"tools\":[{\"b\":2}],\"x\":\"\\u0000\"}", "unreadable");
+	check_told("{\"x\":{\"a\":1,\"a\":1},\"tools\":[{}]}", "unreadable");
+	check_told("{\"tools\":[{}],\"tools\":[]}", "unreadable");
+	check_told("{\"tools\":[{}],\"t\\u006fols\":[]}", "unreadable");
+	check_told("{\"instructions\":\"a\\ud800\"}", "unreadable");
+	check_told("{\"x\":{\"tools\":[{\"a\":1,\"a\":1}]}}", "unreadable");
+	check_told("{\"instructions\":\"a\"}",
+		   "{<:result>{<:instructions><\"a>..");
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(trees),     cmocka_unit_test(text_in_trees),
 	    cmocka_unit_test(parts),     cmocka_unit_test(one_part),
-	    cmocka_unit_test(raw_lines),
+	    cmocka_unit_test(raw_lines), cmocka_unit_test(told),
 	};
 
 	return cmocka_run_group_tests_name("emit", tests, NULL, NULL);

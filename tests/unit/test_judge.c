@@ -15,10 +15,11 @@
 #include "proto/buf.h"
 #include "proto/text.h"
 
+#include "policy.h"
+
 #include "answer.h"
 #include "judge.h"
 #include "message.h"
-#include "policy.h"
 #include "policy_help.h"
 #include "requests.h"
 #include "tree_help.h"
@@ -31,6 +32,20 @@
 #define OWN "version: 1\n" RULES(", reason: \"not \\\"here\\\"\"")
 #define GUARD "default_action: block\n" RULES("")
 
+/* A call without arguments, of a tool that nothing is known of. */
+static void
+judge_tool(const struct policy *p, const char *name, struct verdict *v)
+{
+	struct policy_view *view =
+	    policy_view_new(p, name, strlen(name), NULL, NULL);
+	struct policy_places places = {NULL, NULL, NULL, 0, NULL, NULL};
+	struct policy_call call = {name, strlen(name), NULL, 1, &places};
+
+	memset(v, 0, sizeof(*v));
+	judge_call(p, view, &call, v);
+	policy_view_free(view);
+}
+
 static void
 judged(const struct policy *p, const char *name, enum policy_action action,
        const char *contract, const char *rule, const char *reason)
@@ -40,7 +55,7 @@ judged(const struct policy *p, const char *name, enum policy_action action,
 	judge_tool(p, name, &v);
 	assert_int_equal(v.action, action);
 	assert_string_equal(v.contract, contract);
-	assert_string_equal(v.opinion.source.rule, rule);
+	assert_string_equal(v.rule, rule);
 	assert_string_equal(v.reason, reason);
 	assert_int_equal(v.audited, 1); /* every tool, whatever the verdict */
 	verdict_clear(&v);
@@ -102,7 +117,7 @@ names_in_reasons(void **state)
 	for (i = 0; i + 4 < sizeof(longest); i += k)
 		k = text_utf8_put(i % 3 ? 0x9b : 0x2066, longest + i);
 	longest[i] = '\0';
-	judge_method(p, longest, i, &v);
+	judge_method(p, longest, i, NULL, NULL, &v);
 	for (i = 0; v.reason[i] != '\0'; i += k) {
 		k = text_utf8_next(v.reason + i, strlen(v.reason + i), &cp);
 		assert_true(k > 0);
@@ -118,7 +133,7 @@ method_is(const struct policy *p, const char *name, enum policy_action action,
 {
 	struct verdict v;
 
-	judge_method(p, name, strlen(name), &v);
+	judge_method(p, name, strlen(name), NULL, NULL, &v);
 	if (v.action != action || strcmp(v.contract, contract) != 0 ||
 	    v.audited != audited)
 		fail_msg("%s: %d by %s, audited %d", name, v.action, v.contract,
@@ -248,7 +263,7 @@ answered(const struct policy *p, const char *json, const char *want)
 	if (strcmp(m.method, "tools/call") == 0)
 		judge_tool(p, name->valuestring, &v);
 	else
-		judge_method(p, m.method, strlen(m.method), &v);
+		judge_method(p, m.method, strlen(m.method), NULL, NULL, &v);
 	answer_verdict(&b, &m, &v);
 	wrote(&b, want);
 	verdict_clear(&v);

@@ -484,8 +484,14 @@ tools(void **state)
 	(void)state;
 	flags_of("{\"tools\":[]}");
 	assert_true(reading.tools);
+	assert_true(reading.told);
 	flags_of("{\"tools\":{}}");
 	assert_false(reading.tools);
+	assert_false(reading.told);
+	flags_of("{\"instructions\":1}");
+	assert_true(reading.told);
+	flags_of("{\"s\\u0065rverInfo\":null}");
+	assert_true(reading.told);
 	flags_of("{\"x\":{\"tools\":[]}}");
 	assert_false(reading.tools);
 	line = repeat(V "\"id\":1,\"result\":{\"tools\":[", "{\"n\":[1,2]},",

@@ -49,12 +49,12 @@ static const struct permitted {
      * of tools as a tree.  kind 1, flags 1, line 4, id 3, token 3, method 2,
      * version 2; the strings 1,024 each, 32 the version */
     {S, RELAY_IDLE, FRAME_ENVELOPE, on_envelope, 0, 16, 3120},
-    {S, RELAY_TOOLED, FRAME_ENVELOPE, on_envelope, 0, 16, 3120},
+    {S, RELAY_TOLD, FRAME_ENVELOPE, on_envelope, 0, 16, 3120},
     {S, RELAY_LINE, FRAME_LINE_PART, on_line_part, 0, LAST},
-    {S, RELAY_IDLE, FRAME_TOOLS_PART, on_tools_part, 0, FULL},
-    {S, RELAY_TOOLS, FRAME_TOOLS_PART, on_tools_part, 0, FULL},
-    {S, RELAY_IDLE, FRAME_TOOLS_END, on_tools_end, 0, LAST},
-    {S, RELAY_TOOLS, FRAME_TOOLS_END, on_tools_end, 0, LAST},
+    {S, RELAY_IDLE, FRAME_RESULT_PART, on_result_part, 0, FULL},
+    {S, RELAY_RESULT, FRAME_RESULT_PART, on_result_part, 0, FULL},
+    {S, RELAY_IDLE, FRAME_RESULT_END, on_result_end, 0, LAST},
+    {S, RELAY_RESULT, FRAME_RESULT_END, on_result_end, 0, LAST},
 };
 #define PERMITTED (sizeof(permitted) / sizeof(permitted[0]))
 
@@ -114,7 +114,7 @@ sides(void **state)
 	static const enum frame_type clients[] = {FRAME_TREE_PART,
 						  FRAME_TREE_END};
 	static const enum frame_type servers[] = {
-	    FRAME_ENVELOPE, FRAME_LINE_PART, FRAME_TOOLS_PART, FRAME_TOOLS_END};
+	    FRAME_ENVELOPE, FRAME_LINE_PART, FRAME_RESULT_PART, FRAME_RESULT_END};
 	int at, type;
 	size_t i;
 
@@ -183,12 +183,12 @@ lengths(void **state)
 static void
 names(void **state)
 {
-	static const char *const states[] = {"start",  "idle", "tree", "tools",
-					     "tooled", "line", "ended"};
+	static const char *const states[] = {"start",  "idle", "tree", "result",
+					     "told", "line", "ended"};
 	static const char *const frames[] = {
 	    "NONE",      "HELLO",      "NOTE",     "EOI",
 	    "TREE_PART", "TREE_END",   "REFUSE",   "ENVELOPE",
-	    "LINE_PART", "TOOLS_PART", "TOOLS_END"};
+	    "LINE_PART", "RESULT_PART", "RESULT_END"};
 	int i;
 
 	(void)state;
