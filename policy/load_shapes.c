@@ -60,7 +60,7 @@ path_mistake(const char *text)
 			       "expected");
 	plain = plain_path(text);
 	/* One slash at the end does no harm. */
-	if (len > 1 && text[len - 1] == '/')
+	if (len > 1 && text[len - 1] == '/' && text[len - 2] != '/')
 		len--;
 	same = strlen(plain) == len && memcmp(plain, text, len) == 0;
 	text_visible(plain, strlen(plain), shown, sizeof(shown));
