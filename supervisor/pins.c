@@ -174,6 +174,15 @@ pins_find_def(const struct pins_data *d, const char *hash)
 	return NULL;
 }
 
+static void
+take_digest(struct pins *p, const struct buf *b)
+{
+	unsigned char h[crypto_hash_sha256_BYTES];
+
+	crypto_hash_sha256(h, (const unsigned char *)buf_head(b), buf_used(b));
+	sodium_bin2hex(p->digest, sizeof(p->digest), h, sizeof(h));
+}
+
 /* 1 if the file's name was made of the names in it, as far as these were
  * kept. */
 static int
@@ -195,7 +204,6 @@ names_fit(const struct pins *p)
 static int
 parse(struct pins *p, const struct buf *b, char **why)
 {
-	unsigned char h[crypto_hash_sha256_BYTES];
 	char *phrase = NULL;
 	int r;
 
@@ -218,8 +226,7 @@ parse(struct pins *p, const struct buf *b, char **why)
 		free(phrase);
 		return PINS_FAILED;
 	}
-	crypto_hash_sha256(h, (const unsigned char *)buf_head(b), buf_used(b));
-	sodium_bin2hex(p->digest, sizeof(p->digest), h, sizeof(h));
+	take_digest(p, b);
 	p->state = PINS_READ;
 	return PINS_OK;
 }

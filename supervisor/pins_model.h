@@ -96,7 +96,7 @@ struct pins {
 	char *server, *package;
 	enum pins_read state;
 	struct pins_data d;
-	char digest[PINS_HEX];   /* of the file that was read */
+	char digest[PINS_HEX];   /* of the file, as read or stored */
 	struct pins_stamp stamp; /* of the file; zero: there was none */
 };
 
