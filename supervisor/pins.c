@@ -302,11 +302,13 @@ pins_save_at(struct pins *p, int dirfd, char **why)
 	if (pins_print(&b, &p->d, why) == 0)
 		st =
 		    pins_write_file(p->dir, dirfd, p->file, &b, &p->stamp, why);
-	free(b.data);
 	if (st == PINS_OK) {
+		take_digest(p, &b);
 		p->state = PINS_READ;
-		return st;
 	}
+	free(b.data);
+	if (st == PINS_OK)
+		return st;
 	/* What was not written is not so: the file holds as it is. */
 	pins_load_at(p, dirfd, &ignored);
 	free(ignored);
