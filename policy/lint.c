@@ -88,19 +88,28 @@ lint_prefixes(struct policy *p, const struct said *s)
 	}
 }
 
+/* An empty list allows nothing, but in Bouncer's format it is the default. */
+static int
+is_confined(const struct entry *e)
+{
+	const struct entry_place *place = &e->place[KEY_ALLOWED_PATH_PREFIXES];
+
+	return e->prefixes.n > 0 ||
+	       (place->given && place->format != FORMAT_BOUNCER);
+}
+
 static void
 lint_paths(struct policy *p, const struct merged *m)
 {
 	const struct said *s = m->said;
 
 	if (entry_has(&s->entry, KEY_WRITE_PARAMS) &&
-	    s->entry.write_params.n > 0 &&
-	    !entry_has(&m->entry, KEY_ALLOWED_PATH_PREFIXES))
+	    s->entry.write_params.n > 0 && !is_confined(&m->entry))
 		warn_of_key(p, s, KEY_WRITE_PARAMS,
 			    "without allowed_path_prefixes it may write "
 			    "anywhere");
 	if (entry_has(&s->entry, KEY_ALLOWED_PATH_PREFIXES) &&
-	    m->entry.write_params.n + m->entry.read_params.n == 0)
+	    m->entry.write_params.n == 0)
 		warn_of_key(p, s, KEY_ALLOWED_PATH_PREFIXES,
 			    "without write_params it confines nothing");
 	lint_prefixes(p, s);

@@ -58,6 +58,11 @@ test_unconfined(void **state)
 	warns("w: {write_params: [p]}\n",
 	      "a.yaml:1: \"w\": write_params: without allowed_path_prefixes it "
 	      "may write anywhere");
+	warns("w: {write_params: [p], allowed_path_prefixes: []}\n",
+	      "a.yaml:1: \"w\": write_params: without allowed_path_prefixes it "
+	      "may write anywhere");
+	warns(V1 "tools: {w: {write_params: [p], allowed_path_prefixes: []}}\n",
+	      NULL);
 	warns(V1 "tools: {w: {write_params: []}}\n", NULL);
 	warns(V1 "tools: {w: {write_params: [p], allowed_path_prefixes: "
 		 "[/usr]}}\n",
