@@ -281,7 +281,8 @@ print_budget(const struct entry *e)
 }
 
 static void
-print_entries(const struct policy *p, const struct policy_view *v)
+print_entries(const struct policy *p, const struct policy_view *v,
+	      int schema_known)
 {
 	size_t i, n = policy_view_count(v);
 	const char *pack;
@@ -293,6 +294,8 @@ print_entries(const struct policy *p, const struct policy_view *v)
 		printf("fallback: off, by packs: none\n");
 	else if (n > 0)
 		printf("fallback: not used, since there is an entry\n");
+	else if (!schema_known)
+		printf("fallback: needs the tool's schema\n");
 	else
 		printf("fallback: has nothing to say of the tool\n");
 	for (i = 0; i < n; i++) {
@@ -334,6 +337,13 @@ print_pins(const struct policy *p)
 	printf("\n");
 }
 
+/* The word that the file has for it. */
+static const char *
+action_text(enum policy_action a)
+{
+	return a == ACTION_ASK ? "require_approval" : policy_action_name(a);
+}
+
 static void
 print_rule(const struct policy *p, const struct policy_view *v,
 	   const char *tool)
@@ -342,7 +352,7 @@ print_rule(const struct policy *p, const struct policy_view *v,
 
 	if (o.by_default) {
 		printf("rule: none matches; default_action %s",
-		       policy_action_name(o.action));
+		       action_text(o.action));
 		print_source(&o.source);
 		printf(" %s\n", policy_view_count(v) > 0
 				    ? "does not hold, since an entry speaks "
@@ -351,7 +361,7 @@ print_rule(const struct policy *p, const struct policy_view *v,
 		return;
 	}
 	printf("rule: \"%s\" matches first: %s", shown(o.source.rule),
-	       policy_action_name(o.action));
+	       action_text(o.action));
 	print_source(&o.source);
 	if (o.reason != NULL)
 		printf(", \"%s\"", shown(o.reason));
@@ -367,7 +377,7 @@ print_all(const struct policy *p, const struct question *q,
 			    (const char *const *)q->command);
 
 	print_rule(p, v, q->tool);
-	print_entries(p, v);
+	print_entries(p, v, schema != NULL);
 	print_pins(p);
 	printf("mode: %s\n", policy_mode_name(policy_get_mode(p)));
 	policy_view_free(v);
@@ -501,6 +511,9 @@ take_word(struct question *q, int argc, char **argv, int *i)
 	/* Every command takes it; a policy needs no state. */
 	if (value_of("--state", argc, argv, i) != NULL)
 		return 0;
+	if (strcmp(word, "--policy") == 0 || strcmp(word, "--server") == 0 ||
+	    strcmp(word, "--state") == 0)
+		return usage_error("nothing after", word);
 	return usage_error("unknown option", word);
 }
 

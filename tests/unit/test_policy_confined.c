@@ -17,12 +17,14 @@
 #include "policy.h"
 
 static const char *const calls[] = {
-    "openat",  "newfstatat",    "fstat",          "read",        "close",
-    "brk",     "mmap",          "munmap",         "mremap",      "exit_group",
+    "openat",       "newfstatat", "fstat",       "read",
+    "close",        "brk",        "mmap",        "munmap",
+    "mremap",       "exit_group", "getdents64",
 #ifdef DOORWARD_SANITIZE
-    "madvise", "mprotect",      "futex",          "gettid",      "getpid",
-    "write",   "sigaltstack",   "rt_sigprocmask", "sched_yield", "readlink",
-    "prctl",   "clock_gettime", "rt_sigaction",
+    "madvise",      "mprotect",   "futex",       "gettid",
+    "getpid",       "write",      "sigaltstack", "rt_sigprocmask",
+    "sched_yield",  "readlink",   "prctl",       "clock_gettime",
+    "rt_sigaction",
 #endif
 };
 
@@ -60,7 +62,7 @@ load_confined(const char *path, int confined)
 	if (pid == 0) {
 		if (confined && confine() != 0)
 			_exit(90);
-		p = policy_load(&path, 1, NULL, &err);
+		p = policy_load(&path, 1, "packs", &err);
 		if (p == NULL) {
 			free(policy_error_format(&err));
 			policy_error_clear(&err);
@@ -98,6 +100,11 @@ test_right(void **state)
 		  "methods: {default: block}\naudit: {redact: [pin]}\n",
 		  0);
 	load_text("default_action: allow\nrules: []\n", 0);
+	load_text("version: 1\npacks: [filesystem]\ntools:\n"
+		  "  write_file: {allowed_path_prefixes: [/nonexistent],\n"
+		  "    arg_patterns: {path: '.*\\.(md|txt)'}}\n",
+		  0);
+	load_text("send: {exfiltrating: true, sink_params: [to]}\n", 0);
 }
 
 static void
@@ -108,6 +115,8 @@ test_wrong(void **state)
 	load_text("version: 1\nmode: \"x\n", 1);
 	load_text("version: 1\nmode: observe\nmode: observe\n", 1);
 	load_text("version: 1\ntyped: ask\n", 1);
+	load_text("version: 1\npacks: [no_such_pack]\n", 1);
+	load_text("version: 1\ntools: {t: {arg_patterns: {p: '('}}}\n", 1);
 	assert_int_equal(load_confined("/nonexistent/policy.yaml", 1), 1);
 	assert_int_equal(load_confined("/tmp", 1), 1);
 }

@@ -19,6 +19,7 @@
 
 #include "policy.h"
 #include "cmds.h"
+#include "command_help.h"
 #include "paths.h"
 
 #define V1 "version: 1\n"
@@ -28,48 +29,6 @@
 #define HASH0 "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 #define HASH1 "c6753a245afb4b34b31055e3fb211083bd00c58b0a8a5393133fe25d7bd7e1a5"
 #define HASH2 "da396e895d2da512cd689085daee9057f5b2fd78fc48fdaef614193779db23a5"
-
-static char dir[] = "/tmp/doorward-policy-XXXXXX";
-
-static char *
-put(const char *name, const char *text)
-{
-	char *path = xasprintf("%s/%s", dir, name);
-	FILE *f = fopen(path, "w");
-
-	assert_non_null(f);
-	fputs(text, f);
-	assert_int_equal(fclose(f), 0);
-	assert_int_equal(chmod(path, 0644), 0);
-	return path;
-}
-
-static int
-set_up(void **state)
-{
-	char *beside = paths_packs(), *packs = realpath("packs", NULL);
-	int result = -1;
-
-	(void)state;
-	/* The commands look for packs beside this program. */
-	if (packs != NULL &&
-	    (access(beside, F_OK) == 0 || symlink(packs, beside) == 0))
-		result = mkdtemp(dir) == NULL;
-	free(beside);
-	free(packs);
-	return result;
-}
-
-static int
-tear_down(void **state)
-{
-	char *command = xasprintf("rm -rf %s", dir);
-	int result = system(command);
-
-	(void)state;
-	free(command);
-	return result != 0;
-}
 
 static void
 refused(const char *path, const char *text)
@@ -226,39 +185,6 @@ test_hash_of_parts(void **state)
 	policy_free(q);
 }
 
-/* Runs the command with its output in files of dir; its exit status. */
-static int
-run(int argc, const char *const *argv, char *out, char *err, size_t size)
-{
-	char *paths[2] = {xasprintf("%s/out", dir), xasprintf("%s/err", dir)};
-	char *texts[2] = {out, err};
-	int status, i;
-	pid_t pid;
-	FILE *f;
-
-	fflush(NULL);
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		if (freopen(paths[0], "w", stdout) == NULL ||
-		    freopen(paths[1], "w", stderr) == NULL)
-			_exit(99);
-		status = cmd_policy(argc, (char **)argv);
-		fflush(NULL);
-		_exit(status);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFEXITED(status));
-	for (i = 0; i < 2; i++) {
-		f = fopen(paths[i], "r");
-		assert_non_null(f);
-		texts[i][fread(texts[i], 1, size - 1, f)] = '\0';
-		fclose(f);
-		free(paths[i]);
-	}
-	return WEXITSTATUS(status);
-}
-
 static void
 test_check(void **state)
 {
@@ -359,9 +285,9 @@ test_usage(void **state)
 	assert_int_equal(run(3, check, out, err, sizeof(out)), 0);
 	assert_non_null(strstr(out, "usage: doorward policy check"));
 	assert_int_equal(run(3, later, out, err, sizeof(out)), 2);
-	assert_string_equal(err, "doorward: policy suggest is not built yet; "
-				 "this version has check, explain and "
-				 "test\n");
+	assert_non_null(
+	    strstr(err, "doorward: policy suggest is not built yet; this "
+			"version has check"));
 	assert_int_equal(run(2, wrong, out, err, sizeof(out)), 2);
 	assert_string_equal(err, "doorward: policy: unknown command \"chek\"; "
 				 "see doorward policy --help\n");
