@@ -271,11 +271,14 @@ pins_difference(const struct pins *p, const struct pin_key *k, const char *tool,
 	if (was == NULL)
 		return NULL;
 	if (was->lines == NULL ||
-	    canon_flatten(&flat, definition, PINS_FLAT_MAX) == -1)
-		return xstrdup(TOO_LARGE);
-	diff_init(&d, was->lines, was->len, buf_head(&flat), buf_used(&flat));
-	text = one_line(&d);
-	diff_free(&d);
+	    canon_flatten(&flat, definition, PINS_FLAT_MAX) == -1) {
+		text = xstrdup(TOO_LARGE);
+	} else {
+		diff_init(&d, was->lines, was->len, buf_head(&flat),
+			  buf_used(&flat));
+		text = one_line(&d);
+		diff_free(&d);
+	}
 	buf_free(&flat);
 	return text;
 }

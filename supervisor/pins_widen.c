@@ -16,6 +16,10 @@
 
 #define SCHEMA "/inputSchema"
 
+/* What becomes of members that nothing else speaks of. */
+static const char open_keywords[] = " additionalProperties additionalItems "
+				    "unevaluatedProperties unevaluatedItems ";
+
 enum spot_kind {
 	SPOT_KEYWORD,  /* a keyword and its value, end is behind it */
 	SPOT_SCHEMA,   /* a schema that is one value: true, false, {} */
@@ -106,14 +110,26 @@ locate(const struct diff_line *l, const struct diff_side *other, struct spot *s)
 		if (among(" not if ", kw, len))
 			s->inverted = 1;
 		pos = end;
-		if (!map && !list)
-			continue;
+		if (!map && !list) {
+			if (diff_at(other, l->p, pos) == NULL)
+				continue;
+			/* There it is one value. */
+			at_keyword(s,
+				   among(open_keywords, kw, len) ? SPOT_KEYWORD
+								 : SPOT_SCHEMA,
+				   kw, len, pos);
+			return;
+		}
 		pos = part_end(l, end);
 		if ((list ||
 		     among(" properties patternProperties ", kw, len)) &&
 		    !diff_has(other, l->p, pos)) {
 			at_keyword(s, list ? SPOT_BRANCH : SPOT_PROPERTY, kw,
 				   len, pos);
+			return;
+		}
+		if (pos < l->plen && diff_at(other, l->p, pos) != NULL) {
+			at_keyword(s, SPOT_SCHEMA, kw, len, pos);
 			return;
 		}
 	}
@@ -243,8 +259,8 @@ values(const struct diff_side *side, const char *p, size_t len, size_t *n)
 		l = side->v[i];
 		if (l->plen < len || memcmp(l->p, p, len) != 0)
 			break;
-		if (l->plen > len && l->p[len] != '/')
-			continue;
+		if (l->plen > len ? l->p[len] != '/' : *l->v == '[')
+			continue; /* another pointer, or an empty list */
 		if (*n == room) {
 			room = room ? room * 2 : 8;
 			v = xreallocarray(v, room, sizeof(*v));
@@ -314,11 +330,13 @@ value_list(struct diff *d, const struct spot *s, const struct diff_line *l)
 	size_t na, nb, i, j = 0;
 	const void **a = values(&d->was, l->p, s->end, &na);
 	const void **b = values(&d->now, l->p, s->end, &nb);
+	const int was = diff_has(&d->was, l->p, s->end);
+	const int now = diff_has(&d->now, l->p, s->end);
 	int order, number = 0;
 
-	if ((na == 0 || nb == 0) && *s->kw != 'r') {
-		say(d, nb == 0 || s->inverted, l, s->base, s->kw, s->kwlen,
-		    nb == 0 ? "removed" : "added");
+	if (was != now && *s->kw != 'r') {
+		say(d, was || s->inverted, l, s->base, s->kw, s->kwlen,
+		    was ? "removed" : "added");
 		na = nb = 0;
 	}
 	for (i = 0; i < na; i++) {
@@ -384,8 +402,6 @@ keyword(struct diff *d, const struct spot *s, const struct diff_line *l)
 				    "maxItems maxProperties maxContains ";
 	static const char lower[] = " minimum exclusiveMinimum minLength "
 				    "minItems minProperties minContains ";
-	static const char open[] = " additionalProperties additionalItems "
-				   "unevaluatedProperties unevaluatedItems ";
 	static const char conditions[] =
 	    " pattern format const multipleOf uniqueItems $ref $dynamicRef "
 	    "not if then else contains items prefixItems anyOf oneOf allOf "
@@ -396,7 +412,7 @@ keyword(struct diff *d, const struct spot *s, const struct diff_line *l)
 	const char *what = !was ? "added" : !now ? "removed" : "changed";
 	int up = among(upper, s->kw, s->kwlen), wider = s->inverted;
 
-	if (among(open, s->kw, s->kwlen)) {
+	if (among(open_keywords, s->kw, s->kwlen)) {
 		wider = closedness(&d->was, l->p, s->end) >
 			closedness(&d->now, l->p, s->end);
 		if (wider)
@@ -430,17 +446,17 @@ is_value(const struct diff_line *l, const char *v)
 /* A schema that is, or was, one value: false lets nothing in, true and {}
  * let everything in. */
 static void
-whole_schema(struct diff *d, const struct diff_line *l)
+whole_schema(struct diff *d, const struct diff_line *l, size_t len)
 {
-	const struct diff_line *was = diff_at(&d->was, l->p, l->plen);
-	const struct diff_line *now = diff_at(&d->now, l->p, l->plen);
+	const struct diff_line *was = diff_at(&d->was, l->p, len);
+	const struct diff_line *now = diff_at(&d->now, l->p, len);
 	int open = is_value(was, "true") || is_value(was, "{}");
 	static const char what[] = "another schema altogether";
 
 	say(d,
 	    is_value(was, "false") ||
 		(now != NULL && !is_value(now, "false") && !open),
-	    l, l->plen, what, sizeof(what) - 1, "");
+	    l, len, what, sizeof(what) - 1, "");
 }
 
 static void
@@ -466,7 +482,7 @@ in_schema(struct diff *d, const struct diff_line *l, int gained)
 	else if (s.kind == SPOT_BRANCH)
 		branch(d, &s, l, gained);
 	else if (s.kind == SPOT_SCHEMA)
-		whole_schema(d, l);
+		whole_schema(d, l, s.end);
 	else if (among(" required enum type ", s.kw, s.kwlen))
 		value_list(d, &s, l);
 	else
