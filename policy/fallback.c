@@ -275,7 +275,7 @@ walk_property(struct reading *r, const struct cJSON *p, size_t depth)
 	struct words name;
 	size_t before;
 
-	if (!cJSON_IsObject(p) || p->string == NULL ||
+	if ((!cJSON_IsObject(p) && !cJSON_IsTrue(p)) || p->string == NULL ||
 	    !enter(r, p->string, &before))
 		return;
 	words_split(&name, p->string, strlen(p->string));
