@@ -471,15 +471,15 @@ usage_error(const char *what, const char *arg)
 
 /* An option's value, "--name=VALUE" or the next word; NULL: another one. */
 static const char *
-value_of(const char *name, int argc, char **argv, int *i)
+value_of(const char *name, const char *word, int argc, char **argv, int *i)
 {
 	size_t len = strlen(name);
 
-	if (strncmp(argv[*i], name, len) != 0)
+	if (strncmp(word, name, len) != 0)
 		return NULL;
-	if (argv[*i][len] == '=')
-		return argv[*i] + len + 1;
-	if (argv[*i][len] != '\0' || *i + 1 >= argc)
+	if (word[len] == '=')
+		return word + len + 1;
+	if (word[len] != '\0' || *i + 1 >= argc)
 		return NULL;
 	return argv[++*i];
 }
@@ -496,20 +496,20 @@ take_word(struct question *q, int argc, char **argv, int *i)
 		q->tool = word;
 		return 0;
 	}
-	value = value_of("--policy", argc, argv, i);
+	value = value_of("--policy", word, argc, argv, i);
 	if (value != NULL) {
 		if (q->nfiles == POLICIES_MAX)
 			return usage_error("too many policies at", value);
 		q->files[q->nfiles++] = value;
 		return 0;
 	}
-	value = value_of("--server", argc, argv, i);
+	value = value_of("--server", word, argc, argv, i);
 	if (value != NULL) {
 		q->server = value;
 		return 0;
 	}
 	/* Every command takes it; a policy needs no state. */
-	if (value_of("--state", argc, argv, i) != NULL)
+	if (value_of("--state", word, argc, argv, i) != NULL)
 		return 0;
 	if (strcmp(word, "--policy") == 0 || strcmp(word, "--server") == 0 ||
 	    strcmp(word, "--state") == 0)
