@@ -18,7 +18,7 @@
 static const char usage_policy[] =
     "usage: doorward policy check [FILE...]\n"
     "       doorward policy explain [--policy FILE]... TOOL [-- COMMAND...]\n"
-    "       doorward policy test ...\n"
+    "       doorward policy test [--policy FILE]... FILE...\n"
     "\n"
     "  check    read policy files, say what is in them and what is wrong\n"
     "  explain  say what applies to a tool, from which file and line\n"
@@ -255,10 +255,11 @@ cmd_policy(int argc, char **argv)
 		return cmd_check(argc - 1, argv + 1);
 	if (strcmp(argv[1], "explain") == 0)
 		return cmd_policy_explain(argc - 1, argv + 1);
-	if (strcmp(argv[1], "test") == 0 || strcmp(argv[1], "suggest") == 0) {
-		warnf("policy %s is not built yet; this version has check "
-		      "and explain",
-		      argv[1]);
+	if (strcmp(argv[1], "test") == 0)
+		return cmd_policy_test(argc - 1, argv + 1);
+	if (strcmp(argv[1], "suggest") == 0) {
+		warnf("policy suggest is not built yet; this version has "
+		      "check, explain and test");
 		return EXIT_USAGE;
 	}
 	return usage_error("unknown command", argv[1]);
