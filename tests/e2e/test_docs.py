@@ -17,8 +17,9 @@ import dw
 
 MAN = os.path.join(dw.ROOT, "man")
 PAGES = sorted(glob.glob(os.path.join(MAN, "*.[1-8]")))
-COMMANDS = ("run", "policy", "packs", "reload", "demo", "doctor")
+COMMANDS = ("run", "policy", "packs", "pins", "reload", "demo", "doctor")
 FOLDED = ("version",)           # described in doorward(1)
+SUBCOMMANDS = {"policy": ("check",), "pins": ("list", "diff", "accept", "forget")}
 
 # Prints what the headers and the table say, in lines of words.
 PROBE = r"""
@@ -488,8 +489,8 @@ class Pages(dw.TestCase):
                             text.index(".Sh DESCRIPTION")]
             in_synopsis = set(re.findall(r"^\.Op Fl -([a-z-]+)", synopsis, re.M))
             printed = options(help_of(command))
-            if command == "policy":
-                printed |= options(help_of("policy", "check"))
+            for sub in SUBCOMMANDS.get(command, ()):
+                printed |= options(help_of(command, sub))
             with self.subTest(command=command):
                 self.assertEqual(said, printed | {"help"})
                 self.assertEqual(in_synopsis | {"help"}, said)
@@ -498,11 +499,14 @@ class Pages(dw.TestCase):
 
     def known(self, command, option):
         """The program takes an option that its page has."""
-        words = ["policy", "check"] if command == "policy" else [command]
-        status, out, err = dw.run(*words, "--%s=observe" % option, "--help") \
-            if option not in ("help", "debug", "json", "keep") \
-            else dw.run(*words, "--" + option, "--help")
-        self.assertEqual((status, err), (0, ""), (command, option))
+        word = "--" + option
+        if option not in ("help", "debug", "json", "keep"):
+            word += "=observe"
+        subs = SUBCOMMANDS.get(command)
+        said = [dw.run(command, *([s] if s else []), word, "--help")
+                for s in subs or (None,)]
+        self.assertIn((0, ""), [(status, err) for status, _, err in said],
+                      (command, option))
 
     def test_default_paths(self):
         source = read("supervisor/paths.c")
