@@ -254,7 +254,7 @@ policy(struct report *r, const char *const *files, size_t n)
 	policy_lint(p);
 	text = xasprintf(
 	    "%s, %zu rule%s, mode %s, hash %.12s",
-	    n > 0 ? files[n - 1] : "none: every call is allowed and audited",
+	    n > 0 ? files[n - 1] : "none: packs and fallback alone judge",
 	    policy_rule_count(p), policy_rule_count(p) == 1 ? "" : "s",
 	    policy_mode_name(policy_get_mode(p)), policy_hash(p));
 	say(r, 1, "policy", text, NULL);
