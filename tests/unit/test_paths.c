@@ -282,6 +282,10 @@ programs(void **state)
 	strcpy(slash + 1, "doorward-relay" DW_SUFFIX);
 	assert_string_equal(p, exe);
 	free(p);
+	p = paths_packs();
+	strcpy(slash + 1, "packs");
+	assert_string_equal(p, exe);
+	free(p);
 }
 
 #define IN_TOP(f) cmocka_unit_test_setup_teardown(f, make_top, remove_top)
