@@ -94,8 +94,10 @@ load_text(struct load *l, const struct policy_text *t)
 		l->unbuilt.text = NULL;
 	}
 	policy_error_clear(&l->unbuilt);
-	if (result < 0)
+	if (result < 0) {
 		l->err->file = xstrdup(l->name);
+		l->err->layered = l->pack != NO_PACK;
+	}
 	return result;
 }
 

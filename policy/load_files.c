@@ -124,6 +124,7 @@ read_files(struct policy_text *texts, struct reading *r, size_t n, int is_pack,
 	for (i = 0; i < n; i++) {
 		if (read_file(texts[i].name, &r[i], is_pack, err) < 0) {
 			err->file = xstrdup(texts[i].name);
+			err->layered = is_pack;
 			return -1;
 		}
 		texts[i].len = buf_used(&r[i].bytes);

@@ -111,6 +111,27 @@ merge(struct policy_view *v)
 	}
 }
 
+/*
+ * Who wrote of destinations relied on a pack that says that the tool sends,
+ * or the file would not have been taken; should that pack not apply, the tool
+ * counts as sending all the same.
+ */
+static void
+assume_sending(struct entry *e)
+{
+	static const enum entry_key keys[] = {
+	    KEY_SINK_PARAMS, KEY_SINKS_OPTIONAL, KEY_TRUSTED_DESTINATIONS,
+	    KEY_ON_UNPROVEN};
+	size_t i;
+
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		if (!entry_has(e, keys[i]) || entry_has(e, KEY_EXFILTRATING))
+			continue;
+		e->exfiltrating = 1;
+		e->place[KEY_EXFILTRATING] = e->place[keys[i]];
+	}
+}
+
 struct policy_view *
 policy_view_new(const struct policy *p, const char *tool, size_t len,
 		const struct cJSON *schema, const char *const *command)
@@ -124,6 +145,8 @@ policy_view_new(const struct policy *p, const char *tool, size_t len,
 	prefer_named(v);
 	cut_below(v);
 	merge(v);
+	for (i = 0; i < v->nmerged; i++)
+		assume_sending(&v->merged[i]);
 	if (v->nmerged > 0 || schema == NULL ||
 	    policy_get_packs(p) == PACKS_NONE)
 		return v;

@@ -343,11 +343,15 @@ test_layered(void **state)
 	    {T("max_cals: 1"), 0},
 	    {"t: {sink_params: [a]}\n", 0},
 	};
+	static const struct policy_text pack = {"x.yaml", "pack: y\n", 8};
 	struct policy_error err;
 	struct policy_text t;
 	size_t i;
 
 	(void)state;
+	assert_null(policy_load_text(NULL, 0, &pack, 1, &err));
+	assert_int_equal(err.layered, 1);
+	policy_error_clear(&err);
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		t = (struct policy_text){"p", rows[i].text,
 					 strlen(rows[i].text)};

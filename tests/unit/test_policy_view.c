@@ -302,6 +302,31 @@ test_command_and_schema(void **state)
 	policy_free(p);
 }
 
+/* What a user wrote of destinations holds, whether its pack applies or not. */
+static void
+test_pack_that_does_not_apply(void **state)
+{
+	struct policy *p = good_layers(&(struct layers){
+	    {"mail.yaml", mail},
+	    {V1 "tools: {send: {trusted_destinations: [a@x.example]}}\n"}});
+	struct policy *q = good_layers(&(struct layers){
+	    {"mail.yaml", mail}, {V1 "tools: {send: {max_calls: 1}}\n"}});
+	struct policy_view *v = view_of(p, "send", OTHER, NULL);
+
+	(void)state;
+	assert_int_equal(policy_view_layer(v, 0)->state, LAYER_NO_PARAM);
+	assert_int_equal(policy_view_entry(v, 0)->exfiltrating, 1);
+	assert_int_equal(policy_view_entry(v, 0)->nsinks, 0);
+	assert_string_equal(
+	    policy_view_entry(v, 0)->place[KEY_EXFILTRATING].file, "a.yaml");
+	policy_view_free(v);
+	v = view_of(q, "send", OTHER, NULL);
+	assert_int_equal(policy_view_entry(v, 0)->exfiltrating, 0);
+	policy_view_free(v);
+	policy_free(p);
+	policy_free(q);
+}
+
 /* Parameters within others, and keys that have a dot. */
 static void
 test_nested_params(void **state)
@@ -575,6 +600,7 @@ main(void)
 	    cmocka_unit_test(test_pack_by_schema),
 	    cmocka_unit_test(test_pack_by_command),
 	    cmocka_unit_test(test_command_and_schema),
+	    cmocka_unit_test(test_pack_that_does_not_apply),
 	    cmocka_unit_test(test_nested_params),
 	    cmocka_unit_test(test_hostile_schema),
 	    cmocka_unit_test(test_fallback),
