@@ -79,7 +79,7 @@ load_layers(const struct layers *l, struct policy_error *err)
 	static const char *const names[] = {"a.yaml", "b.yaml", "c.yaml",
 					    "d.yaml", "e.yaml", "f.yaml",
 					    "g.yaml", "h.yaml"};
-	struct policy_text files[8], packs[4];
+	struct policy_text files[8] = {{0}}, packs[4] = {{0}};
 	size_t n = 0, k = 0;
 
 	for (; l->files[n] != NULL; n++)
