@@ -274,6 +274,9 @@ follow(struct self *s, const char *start, const char *text, size_t len)
 	case PATH_RESOLVED:
 		break;
 	}
+	/* Where it began, for "." and for what ends in "..". */
+	if (visit(s, w->path, w->len))
+		return;
 	if (w->missing == 0)
 		look_behind(s);
 	if (s->above > 0)
