@@ -147,6 +147,9 @@ test_rules(void **state)
 	warns(V1 "rules: [{id: no, tool: \"se*\", action: require_approval}]\n"
 		 "tools: {send: {max_calls: 1}}\n",
 	      NULL);
+	warns(V1 "default_action: block\npacks: none\n"
+		 "tools: {t: {max_calls: 1}}\n",
+	      NULL);
 	warns(V1 "default_action: allow\ntools: {send: {max_calls: 1}}\n",
 	      NULL);
 }

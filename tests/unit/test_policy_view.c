@@ -202,6 +202,8 @@ packs_are(const struct policy *p, const char *schema,
 #define TO "{\"type\":\"object\",\"properties\":{\"to\":{\"type\":\"string\"}}}"
 #define CHANNEL "{\"properties\":{\"channel\":{},\"text\":{}}}"
 #define BOTH "{\"properties\":{\"to\":{},\"channel\":{}}}"
+#define L "{\"anyOf\":[{\"allOf\":["
+#define R "]}]}"
 #define OTHER "{\"properties\":{\"path\":{}}}"
 
 static const struct layers two_packs = {
@@ -234,6 +236,10 @@ test_pack_by_schema(void **state)
 	packs_are(p, "{\"oneOf\":[{\"$ref\":\"#/x\"}]}", NULL, "chat,mail");
 	packs_are(p, "true", NULL, "chat,mail");
 	packs_are(p, "{\"properties\":[]}", NULL, "chat,mail");
+	/* Six levels are looked into, ten are not. */
+	packs_are(p, L L L "{\"properties\":{}}" R R R, NULL, "-");
+	packs_are(p, L L L L L "{\"properties\":{}}" R R R R R, NULL,
+		  "chat,mail");
 	policy_free(p);
 }
 
@@ -430,6 +436,8 @@ test_fallback(void **state)
 	(void)state;
 	fallback_is(&(struct layers){{0}, {0}}, name, SENDING, "fallback");
 	fallback_is(&(struct layers){{0}, {0}}, name, NULL, "none");
+	/* Not even by its name. */
+	fallback_is(&(struct layers){{0}, {0}}, "delete_row", NULL, "none");
 	fallback_is(&(struct layers){{0}, {V1 "packs: none\n"}}, name, SENDING,
 		    "none");
 	fallback_is(&(struct layers){{0}, {V1 "packs: []\n"}}, name, SENDING,
