@@ -42,7 +42,7 @@ by_pointer(const void *a, const void *b)
 static void
 read_side(struct diff_side *s, const char *p, size_t len)
 {
-	const char *end = p + len, *nl, *tab;
+	const char *end = len > 0 ? p + len : p, *nl, *tab;
 	struct diff_line *l;
 	size_t i, room = 0;
 
@@ -189,6 +189,8 @@ each_pair(const struct diff *d, pair_fn *fn, void *arg)
 	while (i < d->was.n || j < d->now.n) {
 		a = i < d->was.n ? d->was.v[i] : NULL;
 		b = j < d->now.n ? d->now.v[j] : NULL;
+		if (a == NULL && b == NULL)
+			break;
 		order = a == NULL ? 1 : b == NULL ? -1 : by_pointer(a, b);
 		i += order <= 0;
 		j += order >= 0;

@@ -122,16 +122,18 @@ open_file(const char *path, int dirfd, const char *file, int flags,
 			    0600);
 		if (fd == -1 && errno == ENOENT)
 			return -1;
-		if (fd == -1 || fstat(fd, st) == -1)
+		if (fd == -1 || fstat(fd, st) == -1) {
 			*why = xasprintf("%s/%s: %s", path, file,
 					 errno == ELOOP ? "a symbolic link"
 							: strerror(errno));
-		else
-			*why = file_fault(path, file, st);
+			if (fd != -1)
+				close(fd);
+			return -1;
+		}
+		*why = file_fault(path, file, st);
 		if (*why == NULL && st->st_nlink == 1)
 			return fd;
-		if (fd != -1)
-			close(fd);
+		close(fd);
 		if (*why != NULL)
 			return -1;
 	}

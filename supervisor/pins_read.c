@@ -167,7 +167,8 @@ read_def(struct reader *r)
 
 	if (d->ndefs == r->def_room) {
 		r->def_room = r->def_room ? r->def_room * 2 : 64;
-		d->defs = xreallocarray(d->defs, r->def_room, sizeof(def));
+		d->defs = xreallocarray(d->defs, r->def_room,
+					sizeof(struct pin_def *));
 	}
 	d->defs[d->ndefs++] = def; /* freed with the rest, whatever comes */
 	if (!take_hash(r, def->hash) ||
@@ -216,7 +217,7 @@ entry_of(struct reader *r, struct pin_set *s, int second)
 		free(name);
 		return order == 0 && second ? last : NULL;
 	}
-	if (s->n == r->entry_room) {
+	if (s->e == NULL || s->n == r->entry_room) {
 		r->entry_room = r->entry_room ? r->entry_room * 2 : 16;
 		s->e = xreallocarray(s->e, r->entry_room, sizeof(*s->e));
 	}

@@ -86,7 +86,7 @@ add_defs(struct pins_data *d, const void **seen, size_t n)
 		last = s;
 	}
 	order_sort(v, total, defs_by_hash);
-	d->defs = xreallocarray(d->defs, total + 1, sizeof(*d->defs));
+	d->defs = xreallocarray(d->defs, total + 1, sizeof(struct pin_def *));
 	memcpy(d->defs, v, total * sizeof(*v));
 	d->ndefs = total;
 	free(v);

@@ -312,7 +312,8 @@ put_values(struct buf *b, const char *kind, const struct pin_values *v)
 static void
 put_def(struct buf *b, const struct pin_def *def)
 {
-	const char *p = def->lines, *end = p + def->len, *nl;
+	const char *p = def->lines, *nl;
+	const char *end = p != NULL ? p + def->len : NULL;
 
 	buf_printf(b, "definition %s%s\n", def->hash,
 		   p == NULL ? " unkept" : "");
