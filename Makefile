@@ -155,7 +155,9 @@ $(B)/test/%: $(B)/obj/tests/breach/%.o $(RELAY) $(PROTO)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_RELAY)
 
 FUZZ_SOURCES := $(wildcard supervisor/proto/*.c policy/*.c) \
-	$(filter-out relay/main.c,$(wildcard relay/*.c)) supervisor/message.c
+	$(filter-out relay/main.c,$(wildcard relay/*.c)) supervisor/message.c \
+	$(wildcard supervisor/pins*.c) supervisor/canon.c supervisor/order.c \
+	supervisor/jsonw.c
 $(B)/fuzz/%: tests/fuzz/%.c $(FUZZ_SOURCES)
 	@mkdir -p $(@D)
 	clang -g -O1 -std=c11 -fsanitize=fuzzer,address,undefined \
