@@ -128,9 +128,10 @@ struct monitor {
 
 	struct calls *calls; /* tools/call that wait, and budgets */
 	struct toolset *toolsets;
-	struct pins *pins;            /* NULL without a state directory */
-	char *pins_broken;            /* why they cannot be read, or NULL */
-	struct nametab *noted;        /* what was told of them once */
+	struct pins *pins;     /* NULL without a state directory */
+	int withheld;          /* something a person could allow was refused */
+	char *pins_broken;     /* why they cannot be read, or NULL */
+	struct nametab *noted; /* what was told of them once */
 	char *version, *instructions; /* of the server; NULL: not said */
 	struct policy_places places;
 

@@ -45,13 +45,14 @@ pinning_setup(struct monitor *m, const char *dir)
 }
 
 static void
-add(struct findings *f, enum policy_action action,
+add(struct monitor *m, struct findings *f, enum policy_action action,
     const struct policy_source *src, const char *rule, char *reason)
 {
 	struct finding *fd = findings_add(f, CONTRACT_PIN, action);
 
 	fd->reason = reason;
 	fd->rule = xstrdup(rule);
+	m->withheld = 1;
 	if (src != NULL && src->file != NULL) {
 		fd->file = xstrdup(src->file);
 		fd->line = src->line;
@@ -72,7 +73,7 @@ judge_sight(struct monitor *m, const struct toolset *s, const struct tool *t,
 		return;
 	case PIN_NEW:
 		src = policy_pins_source(m->policy, PINS_ON_NEW);
-		add(f, policy_pins_on_new(m->policy), &src, "pins.on_new",
+		add(m, f, policy_pins_on_new(m->policy), &src, "pins.on_new",
 		    xasprintf("the tool \"%s\" is new since this server's "
 			      "tools were pinned; a person can look at it "
 			      "with \"doorward pins diff\" and take it with "
@@ -84,7 +85,7 @@ judge_sight(struct monitor *m, const struct toolset *s, const struct tool *t,
 		src = policy_pins_source(m->policy, PINS_ON_CHANGED);
 		diff = pins_difference(m->pins, &s->key, t->name, t->len,
 				       t->definition);
-		add(f, policy_pins_on_changed(m->policy), &src,
+		add(m, f, policy_pins_on_changed(m->policy), &src,
 		    "pins.on_changed",
 		    xasprintf("the tool \"%s\" has changed since it was "
 			      "pinned (%s); a person can look at it with "
@@ -97,8 +98,8 @@ judge_sight(struct monitor *m, const struct toolset *s, const struct tool *t,
 
 /* What there is no pin to compare with.  1 if that was all to say. */
 static int
-judge_known(const struct toolset *s, const struct tool *t, const char *shown,
-	    struct findings *f)
+judge_known(struct monitor *m, const struct toolset *s, const struct tool *t,
+	    const char *shown, struct findings *f)
 {
 	char *reason = NULL;
 
@@ -119,7 +120,7 @@ judge_known(const struct toolset *s, const struct tool *t, const char *shown,
 				   shown);
 	if (reason == NULL)
 		return 0;
-	add(f, ACTION_BLOCK, NULL, "tools/list", reason);
+	add(m, f, ACTION_BLOCK, NULL, "tools/list", reason);
 	return 1;
 }
 
@@ -131,16 +132,18 @@ pinning_judge(struct monitor *m, const struct toolset *s, const struct tool *t,
 	char shown[NAME_SHOWN];
 
 	text_visible(name, strlen(name), shown, sizeof(shown));
-	if (judge_known(s, t, shown, f) || m->pins == NULL)
+	if (m->no_state != NULL && !monitor_observes(m))
+		return; /* denied for want of an audit, and never listed */
+	if (judge_known(m, s, t, shown, f) || m->pins == NULL)
 		return;
 	if (m->pins_broken != NULL) {
-		add(f, ACTION_BLOCK, NULL, "pins",
+		add(m, f, ACTION_BLOCK, NULL, "pins",
 		    xasprintf("the pins cannot be read: %s", m->pins_broken));
 		return;
 	}
 	if (!pins_command_same(m->pins, (const char *const *)m->command)) {
 		src = policy_pins_source(m->policy, PINS_ON_CHANGED);
-		add(f, policy_pins_on_changed(m->policy), &src,
+		add(m, f, policy_pins_on_changed(m->policy), &src,
 		    "pins.on_changed",
 		    xstrdup("the server's command has changed since its tools "
 			    "were pinned; a person can look at it with "
@@ -315,17 +318,20 @@ pinning_listed(struct monitor *m, struct toolset *s)
 }
 
 int
-pinning_refuses(const struct monitor *m, const struct toolset *s,
-		const char *name, size_t len, const char hash[PIN_HASH_HEX])
+pinning_refuses(struct monitor *m, const struct toolset *s, const char *name,
+		size_t len, const char hash[PIN_HASH_HEX])
 {
 	enum pin_sight sight;
 
 	if (m->pins == NULL)
 		return 0;
-	if (m->pins_broken != NULL)
-		return 1;
-	sight = pins_sight(m->pins, &s->key, name, len, hash);
-	return sight == PIN_NEW || sight == PIN_CHANGED;
+	sight = m->pins_broken != NULL
+		    ? PIN_CHANGED
+		    : pins_sight(m->pins, &s->key, name, len, hash);
+	if (sight != PIN_NEW && sight != PIN_CHANGED)
+		return 0;
+	m->withheld = 1;
+	return 1;
 }
 
 void
@@ -346,5 +352,7 @@ pinning_refresh(struct monitor *m)
 		s->stored = pins_has_set(m->pins, &s->key);
 	nametab_free(m->noted);
 	m->noted = nametab_new();
-	told_list_changed(m);
+	if (m->withheld)
+		told_list_changed(m);
+	m->withheld = 0;
 }

@@ -209,6 +209,7 @@ pass_introduction(struct monitor *m, const struct request *r,
 		return 1;
 	warnf("the server's instructions were withheld from the client: they "
 	      "are not what was pinned (see doorward pins diff)");
+	m->withheld = 1;
 	cJSON_Delete(cJSON_DetachItemViaPointer(result, text));
 	send_tree(m, told);
 	return 0;

@@ -106,7 +106,7 @@ enum pins_status pinning_freeze(struct monitor *m, struct toolset *s,
 void pinning_note(struct monitor *m, struct toolset *s,
 		  const struct pin_tool *tools, size_t n);
 void pinning_listed(struct monitor *m, struct toolset *s);
-int pinning_refuses(const struct monitor *m, const struct toolset *s,
+int pinning_refuses(struct monitor *m, const struct toolset *s,
 		    const char *name, size_t len,
 		    const char hash[PIN_HASH_HEX]);
 void pinning_refresh(struct monitor *m);

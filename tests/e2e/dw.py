@@ -99,7 +99,22 @@ def as_line(message):
 OWN_LISTING = re.compile(rb'"id":"doorward-[0-9a-f]{32}"')
 
 # What a puppet says it has, besides what was called by then.
-TOOLS = {"echo"}
+TOOLS = {"echo", "a", "b", "pay", "unheard_of", "one", "two", "both", "other", "evil", "bad", "read_file", "read_mail",
+         "send_email", "delete_", "delete_all", "delete_file", "delete_mail"}
+
+
+def called(text):
+    """Names of tools that a client's lines call, as far as they can be read."""
+    if len(text) > 1 << 20 or b"tools/call" not in text:
+        return
+    for line in text.splitlines():
+        try:
+            message = json.loads(line)
+            name = message["params"]["name"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            continue
+        if isinstance(name, str) and name and len(name) <= 1024:
+            yield name
 
 
 def tool(name, description="a tool", properties=None, **fields):
@@ -368,7 +383,7 @@ class Wrapped:
                  args=(), server_args=(), command=None, env=None, cwd=None,
                  preexec=None, stderr="file", bare=False, state=None,
                  policies=None, binary=None, server=True, keep_ends=False,
-                 tools=True, sock_path=None):
+                 tools=True):
         reap_the_dead()     # of a test before this one, that killed doorward
         self.test = test
         self.user = user
@@ -388,12 +403,13 @@ class Wrapped:
         self.client_out = Reader(self.ends.from_child)
         self.state = state or os.path.join(self.dir, "state")
         self.audit_path = os.path.join(self.state, "audit.jsonl")
-        self.sock_path = sock_path or os.path.join(self.dir, "s")
+        # Named from the session's directory, so that each session of a test
+        # has the same command: another one would be another server.
+        path = os.path.join(self.dir, "s")
+        self.sock_path = "s" if cwd is None else path
         self.listener = socket.socket(socket.AF_UNIX)
-        if os.path.exists(self.sock_path):
-            os.unlink(self.sock_path)
-        self.listener.bind(self.sock_path)
-        os.chmod(self.sock_path, 0o777)
+        self.listener.bind(path)
+        os.chmod(path, 0o777)
         self.listener.listen(8)
         if command is None:
             command = [puppet_path(), self.sock_path, *server_args]
@@ -596,11 +612,9 @@ class Wrapped:
     # -- sending and receiving --
 
     def send_client(self, message, timeout=20.0, wait=True):
-        if isinstance(message, dict) and message.get("method") == "tools/call":
-            name = (message.get("params") or {}).get("name")
-            if isinstance(name, str):
-                self.called.add(name)
-        self.client_in.put(as_line(message))
+        line = as_line(message)
+        self.called.update(called(line))
+        self.client_in.put(line)
         if wait:
             self.pump(lambda: not self.client_in.queue, timeout, "the client's input to be taken")
 

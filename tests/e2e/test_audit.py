@@ -57,7 +57,8 @@ class Events(Audited):
                 self.assertEqual((end["allowed"], end["denied"], end["refused"]), (1, 1, 1))
                 # initialize, initialized, two calls, the refused one, a ping
                 self.assertEqual(end["client_messages"], 6)
-                self.assertEqual(end["server_messages"], 3)
+                # with the answer to the monitor's own tools/list
+                self.assertEqual(end["server_messages"], 4)
                 lines = w.audit()
                 self.assertEqual([e["seq"] for e in lines], list(range(1, len(lines) + 1)))
                 self.assertEqual({e["v"] for e in lines}, {1})
@@ -137,7 +138,7 @@ class Events(Audited):
                                         "params": {"name": "echo"}}))
             w.accept()
             w.server_line()
-            self.assertEqual([e["event"] for e in w.audit()], ["session_start", "verdict"])
+            self.assertEqual([e["event"] for e in w.audit()], ["session_start", "pin", "verdict"])
 
     def test_which_methods_have_a_line(self):
         w = self.session(RULES)
@@ -223,7 +224,10 @@ class Events(Audited):
         fake = '"}\n{"v":1,"seq":999,"event":"verdict","verdict":"allow"}\n'
         w.round_trip(1, fake, {"x": fake})
         w.event("result")
-        self.assertEqual([e["seq"] for e in w.audit()], [1, 2, 3])
+        self.assertEqual([e["event"] for e in w.audit()],
+                         ["session_start", "pin", "pin", "verdict", "result"])
+        self.assertEqual(w.event("pin", what="suspicious")["tool"], fake)
+        self.assertEqual([e["seq"] for e in w.audit()], [1, 2, 3, 4, 5])
 
 
 class Redaction(Audited):
@@ -519,13 +523,9 @@ class Promises(Audited):
         state = os.path.join(w.dir, "other-state")
         os.mkdir(state, 0o700)
         os.mkdir(os.path.join(state, "audit.jsonl"))
-        v = self.session(state=state, server=False)
-        v.send_client({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "echo"}})
-        v.pump(lambda: v.client_out.lines or v.proc.poll() is not None, what="a denial or a refusal to start")
-        if v.client_out.lines:
-            self.assertDenied(v.recv_client(), 1)
-        else:
-            self.assertNotEqual(v.proc.returncode, 0)
+        v = self.session(state=state)
+        v.call(1)
+        self.assertDenied(v.recv_client(), 1, "audit")
         self.assertIn("audit", v.stderr_text())
 
     def test_p4_read_only_for_an_ordinary_user(self):
@@ -625,7 +625,7 @@ class Promises(Audited):
             w.answer("next-%d" % i)
             w.client_line()
         with open(w.audit_path + ".old", "rb") as f:
-            self.assertEqual(len(dw.parse_audit(f.read())), 3)      # nothing came later
+            self.assertEqual(len(dw.parse_audit(f.read())), 4)      # nothing came later
 
     def test_log_cut_by_somebody(self):
         """A torn last line is not continued."""

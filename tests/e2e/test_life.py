@@ -699,6 +699,7 @@ class Start(dw.TestCase):
         os.mkdir(alone)
         copy = os.path.join(alone, "doorward" + dw.SUFFIX)
         shutil.copy(dw.program(), copy)
+        shutil.copytree(os.path.join(dw.program_dir(), "packs"), os.path.join(alone, "packs"))
         mark = os.path.join(w.dir, "mark")
         v = self.session(binary=copy, command=["touch", mark])
         self.assertIn(v.wait(), (1, 70, 126, 127))

@@ -7,10 +7,8 @@ import fcntl
 import glob
 import json
 import os
-import shutil
 import signal
 import struct
-import tempfile
 import time
 
 import dw
@@ -59,12 +57,7 @@ class PinCase(dw.TestCase):
         return s
 
     def session(self, *args, **kwargs):
-        # The same name and command every time.
-        if not hasattr(self, "sock_dir"):
-            self.sock_dir = tempfile.mkdtemp(prefix="dw-")
-            self.addCleanup(shutil.rmtree, self.sock_dir, True)
         kwargs.setdefault("args", ["--server", "pinned"])
-        kwargs.setdefault("sock_path", os.path.join(self.sock_dir, "s"))
         return super().session(*args, **kwargs)
 
 
@@ -493,7 +486,7 @@ class Changed(PinCase):
         for policy, want in (
                 ("version: 1\n" + rules, ["echo"]),
                 ("version: 1\npins: {hide: false}\n" + rules, ["del_a", "echo"]),
-                ("version: 1\ndefault_action: block\nrules: "
+                ("version: 1\npacks: none\ndefault_action: block\nrules: "
                  "[{id: y, tool: echo, action: allow}]\n", ["echo"]),
                 ("version: 1\nmode: observe\n" + rules, ["del_a", "echo"]),
                 ("default_action: allow\nrules: [{id: no, tool: del_a, action: block}]\n",

@@ -11,12 +11,23 @@ CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
     "name": "echo", "arguments": {}}}
 
 
+# Lists one tool, and ends at its first call without an answer.
+SERVER = """import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    if m["method"] == "tools/call":
+        break
+    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": {"tools": [
+        {"name": "echo", "inputSchema": {"type": "object"}}]}}), flush=True)
+"""
+
+
 def talk(*args, home=None, cwd=None):
-    """(status, answers, what the server got, stderr) of one call to cat,
-    which would send it back."""
+    """(status, answers, stderr) of one call to a server that takes it and
+    ends."""
     env = dict(os.environ)
     env.pop("HOME", None)
-    r = subprocess.run([dw.program("doorward"), "run", *args, "--", "cat"], cwd=cwd, env=env,
+    r = subprocess.run([dw.program("doorward"), "run", *args, "--", "python3", "-c", SERVER], cwd=cwd, env=env,
                        input=json.dumps(CALL).encode() + b"\n", capture_output=True, timeout=60)
     answers = [json.loads(x) for x in r.stdout.splitlines()]
     return r.returncode, answers, r.stderr.decode()
@@ -37,7 +48,7 @@ class States(dw.TestCase):
         return path
 
     def assertForwarded(self, answers):
-        """cat gives back a request, and ends without an answer."""
+        """The server had the call, and ended without an answer."""
         self.assertEqual([x["error"]["code"] for x in answers], [1003])
         self.assertIn("before it answered", answers[0]["error"]["message"])
 

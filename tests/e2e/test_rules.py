@@ -37,10 +37,12 @@ class Guard(dw.TestCase):
                 w.barrier()
 
     def test_names_are_exact(self):
-        w = self.session(GUARD % ("allow", "enforce"))
+        names = ("wipe_all", "delete_files", "Delete_file", " delete_file", "delete_file ",
+                 "xdelete_file")
+        w = self.session(GUARD % ("allow", "enforce"),
+                         tools=[dw.tool(name) for name in (*names, "wipe_*")])
         w.handshake()
-        for i, name in enumerate(("wipe_all", "delete_files", "Delete_file", " delete_file", "delete_file ",
-                                  "xdelete_file", "")):
+        for i, name in enumerate(names):
             w.round_trip(i, name)
         self.guard_error(w, 10, "wipe_*", -32001, "Blocked: ", "plain-star")
 
@@ -105,15 +107,18 @@ class Own(dw.TestCase):
         w.barrier()
 
     def test_globs(self):
+        good = ("read_1", "read_x", "my_list", "_list", "xyz", "x--y--z", "xyyzz")
+        bad = ("read_", "read_12", "list", "my_lists", "xy", "zxyz", "READ_1", "xyz\n")
         w = self.session("version: 1\ndefault_action: block\nrules:\n"
                          "  - {id: a, tool: \"read_?\", action: allow}\n"
                          "  - {id: b, tool: \"*_list\", action: allow}\n"
-                         "  - {id: c, tool: \"x*y*z\", action: allow}\n")
-        for i, name in enumerate(("read_1", "read_x", "my_list", "_list", "xyz", "x--y--z", "xyyzz")):
+                         "  - {id: c, tool: \"x*y*z\", action: allow}\n",
+                         tools=[dw.tool(name) for name in good + bad])
+        for i, name in enumerate(good):
             w.round_trip(i, name)
-        for i, name in enumerate(("read_", "read_12", "list", "my_lists", "xy", "zxyz", "READ_1", "", "xyz\n")):
+        for i, name in enumerate(bad):
             w.call(100 + i, name)
-            self.assertDenied(w.recv_client(), 100 + i)
+            self.assertDenied(w.recv_client(), 100 + i, "default_action")
         w.barrier()
 
     def test_first_match_wins(self):
@@ -307,16 +312,18 @@ class Mistakes(dw.TestCase):
         ("version: 1\n\tmode: enforce\n", 2, []),
         ("version: 1\n---\nversion: 1\n", 2, []),
         ("- version\n", 1, []),
-        ("version: 1\npins: {on_new: ask}\n", 2, ["not built"]),
+        ("version: 1\npins: {on_new: aks}\n", 2, ["aks", "ask"]),
         ("version: 1\napproval: {channels: [code]}\n", 2, ["not built"]),
         ("version: 1\nflows: {private_to_public: ask}\n", 2, ["not built"]),
         ("version: 1\nserver: {sandbox: {network: none}}\n", 2, ["not built"]),
-        ("version: 1\ntools: {send_email: {exfiltrating: true}}\n", 2, ["not built"]),
+        ("version: 1\ntools: {send_email: {reads: private}}\n", 2, ["not built"]),
+        ("version: 1\ntools: {send_email: {max_cals: 1}}\n", 2, ["max_calls"]),
         ("version: 1\naudit: {args: al}\n", 2, ["al"]),
         ("version: 1\naudit: {redakt: [x]}\n", 2, ["redact"]),
         ("default_action: allow\nrules:\n  - {id: a, tool: x, action: deny}\n", 3, ["deny", "block"]),
         ("default_action: allow\nmode: enforced\nrules: []\n", 2, ["enforced", "enforce"]),
-        ("send_email: {exfiltrating: true}\n", 1, ["Bouncer", "not built"]),
+        ("send_email: {sink_params: [to]}\n", 1, ["exfiltrating"]),
+        ("send_email: {exfiltrating: true, max_call: 1}\n", 1, ["max_calls"]),
     ]
 
     def test_stop_the_start(self):
