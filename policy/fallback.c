@@ -107,7 +107,9 @@ type_has(const struct cJSON *type, const char *word)
 		return 1;
 	if (!cJSON_IsArray(type))
 		return 0;
-	cJSON_ArrayForEach(one, type) if (is_word(one, word)) return 1;
+	for (one = type->child; one != NULL; one = one->next)
+		if (is_word(one, word))
+			return 1;
 	return 0;
 }
 
@@ -295,8 +297,7 @@ complete(struct reading *r, const struct cJSON *properties, size_t before)
 	if (r->e->nsinks == before ||
 	    r->e->sinks[r->e->nsinks - 1].kind != SINK_CONTAINER)
 		return;
-	cJSON_ArrayForEach(p, properties)
-	{
+	for (p = properties->child; p != NULL; p = p->next) {
 		if (!cJSON_IsObject(p) || p->string == NULL)
 			continue;
 		words_split(&name, p->string, strlen(p->string));
@@ -316,8 +317,7 @@ walk_properties(struct reading *r, const struct cJSON *properties, size_t depth)
 	const struct cJSON *p;
 
 	r->names.beside_from = has_from(properties);
-	cJSON_ArrayForEach(p, properties)
-	{
+	for (p = properties->child; p != NULL; p = p->next) {
 		walk_property(r, p, depth);
 		r->names.beside_from = has_from(properties);
 	}
@@ -332,7 +332,8 @@ walk_each(struct reading *r, const struct cJSON *list, size_t depth)
 
 	if (!cJSON_IsArray(list) && !cJSON_IsObject(list))
 		return;
-	cJSON_ArrayForEach(one, list) walk(r, one, depth + 1);
+	for (one = list->child; one != NULL; one = one->next)
+		walk(r, one, depth + 1);
 }
 
 /* Keys that nobody can name: the place stays where it is. */
@@ -391,11 +392,12 @@ walk(struct reading *r, const struct cJSON *schema, size_t depth)
 static int
 has_content(const struct cJSON *schema)
 {
-	const struct cJSON *p;
+	const struct cJSON *p = get(schema, "properties");
 	struct words name;
 
-	cJSON_ArrayForEach(p, get(schema, "properties"))
-	{
+	if (!cJSON_IsObject(p))
+		return 0;
+	for (p = p->child; p != NULL; p = p->next) {
 		if (p->string == NULL)
 			continue;
 		words_split(&name, p->string, strlen(p->string));

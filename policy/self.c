@@ -300,11 +300,11 @@ check_name(struct self *s, const char *start, const char *text, size_t len)
 		return;
 	if (text[0] == '/')
 		start_len = 0;
-	whole = xreallocarray(NULL, 1, start_len + 1 + len);
-	memcpy(whole, start, start_len);
-	whole[start_len] = '/';
-	memcpy(whole + start_len + 1, text, len);
-	n = path_lexical(whole, start_len + 1 + len, plain, sizeof(plain));
+	/* A long text fits no better with something before it. */
+	if (path_lexical(text, len, plain, sizeof(plain)) == 0)
+		return;
+	whole = xasprintf("%.*s/%.*s", (int)start_len, start, (int)len, text);
+	n = path_lexical(whole, strlen(whole), plain, sizeof(plain));
 	free(whole);
 	if (n > 0)
 		follow(s, "/", plain, n);

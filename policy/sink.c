@@ -227,7 +227,7 @@ host_trusted(const char *entry, size_t len, const char *value, size_t n)
 		u.host = value;
 		u.host_len = n;
 	} else {
-		colon = odd_port(&u, &odd);
+		odd_port(&u, &odd);
 		if (port != NULL ? !same_folded(u.port ? u.port : "",
 						u.port_len, port, port_len)
 				 : odd != 0)

@@ -390,7 +390,9 @@ test_words(void **state)
 	    {"toEmail2", "to email 2"},
 	    {"__", ""},
 	    {"A", "a"},
-	    {"Caf\xc3\xa9" "Bar", "caf\xc3\xa9 bar"},
+	    {"Caf\xc3\xa9"
+	     "Bar",
+	     "caf\xc3\xa9 bar"},
 	};
 	struct words w;
 	char out[256];
