@@ -11,6 +11,11 @@
 #include "proto/alloc.h"
 #include "proto/buf.h"
 
+#include "policy.h"
+#include "entry.h"
+#include "verbs.h"
+#include "fallback_names.h"
+
 #include "order.h"
 #include "pins_diff.h"
 
@@ -155,55 +160,24 @@ say(struct diff *d, int widened, const struct diff_line *l, size_t len,
 	free(text);
 }
 
-/* One word of a name, in small letters, as in callbackUrl, callback_url. */
-static size_t
-next_word(const char *p, size_t n, size_t *i, char word[32])
-{
-	size_t len = 0;
-	char c;
-
-	while (*i < n && !((p[*i] >= 'a' && p[*i] <= 'z') ||
-			   (p[*i] >= 'A' && p[*i] <= 'Z')))
-		++*i;
-	while (*i < n) {
-		c = p[*i];
-		if (c >= 'A' && c <= 'Z') {
-			if (len > 0 && p[*i - 1] >= 'a')
-				break;
-			c = (char)(c - 'A' + 'a');
-		} else if (c < 'a' || c > 'z') {
-			break;
-		}
-		if (len < 31)
-			word[len++] = c;
-		++*i;
-	}
-	word[len] = '\0';
-	return len;
-}
-
-/* What a parameter's name sounds like; "" if like nothing. */
+/* What a parameter's name sounds like, to a tool that sends; "" if like
+ * nothing. */
 static const char *
 sounds_like(const char *p, size_t n)
 {
-	static const char destinations[] =
-	    " to cc bcc url urls uri uris link callback webhook host hostname "
-	    "endpoint domain email emails mail recipient recipients address "
-	    "addresses phone channel webhooks origin proxy server target "
-	    "destination attendees invitees ";
-	static const char paths[] = " path paths file files filename filepath "
-				    "dir directory folder filenames ";
-	const char *shape = "";
-	char word[32];
-	size_t i = 0, len;
+	static const struct verbs verbs = {
+	    .known = 1, .sends = 1, .makes = 1, .writes = 1, .fetches = 1};
+	static const struct words tool = {.n = 0};
+	const struct name_context c = {&verbs, &tool, 0, 1};
+	enum sink_kind kind;
+	struct words name;
 
-	while ((len = next_word(p, n, &i, word)) > 0) {
-		if (among(destinations, word, len))
-			return ", which sounds like a destination";
-		if (among(paths, word, len))
-			shape = ", which sounds like a path";
-	}
-	return shape;
+	words_split(&name, p, n);
+	if (name_is_sink(&name, &c, &kind))
+		return ", which sounds like a destination";
+	if (name_is_path(&name, &c))
+		return ", which sounds like a path";
+	return "";
 }
 
 static void

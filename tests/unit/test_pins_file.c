@@ -27,6 +27,7 @@
 #include "proto/text.h"
 
 #include "canon.h"
+#include "confine.h"
 #include "pins.h"
 #include "pins_decide.h"
 #include "pins_model.h"
@@ -299,6 +300,49 @@ cannot_write(void **state)
 	pins_free(p);
 }
 
+/* What the confined monitor does with pins, under its own filter. */
+static int
+work_confined(const struct place *pl)
+{
+	static const struct pin_facts f = {npx, "1", 1, "Hello", 5};
+	const struct confine_dir dir = {pl->dir, 1};
+	const char *json[] = {A, A2};
+	struct pins *p = mail(pl);
+	struct pin_key k = set_of('a');
+	const char *reason;
+	char *why = NULL, *text;
+	cJSON *tree = tree_of(A2);
+	int abi;
+
+	if (confine_monitor(&dir, 1, &abi, &reason) == 0)
+		return 2;
+	if (pins_load(p, &why) != PINS_NONE ||
+	    store_with(p, 'a', json, 1, &f, 1, &why) != PINS_OK ||
+	    pins_changed_on_disk(p) ||
+	    store_with(p, 'a', json + 1, 1, &f, 0, &why) != PINS_OK ||
+	    pins_load(p, &why) != PINS_OK)
+		return 3;
+	text = pins_difference(p, &k, "a", 1, tree);
+	if (text == NULL || strcmp(text, "description") != 0)
+		return 4;
+	return 0;
+}
+
+static void
+confined(void **state)
+{
+	int status;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(work_confined(*state));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 /* Stores one definition after the other until it is killed. */
 static void
 store_for_ever(const struct place *pl)
@@ -432,8 +476,8 @@ main(void)
 	    IN_PLACE(damage),           IN_PLACE(forms),
 	    IN_PLACE(not_private),      IN_PLACE(too_large),
 	    IN_PLACE(large_definition), IN_PLACE(busy),
-	    IN_PLACE(cannot_write),     IN_PLACE(crashes),
-	    cmocka_unit_test(flags),
+	    IN_PLACE(cannot_write),     IN_PLACE(confined),
+	    IN_PLACE(crashes),          cmocka_unit_test(flags),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
