@@ -249,6 +249,8 @@ json_one(struct buf *b, const struct pins *p)
 		buf_putc(b, '{');
 		jsonw_str(b, "era", s->era);
 		jsonw_str(b, "caps", s->caps);
+		jsonw_key(b, "known");
+		buf_puts(b, s->known ? "true" : "false");
 		jsonw_str(b, "since", s->time);
 		jsonw_key(b, "tools");
 		buf_putc(b, '[');

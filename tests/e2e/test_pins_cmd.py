@@ -183,7 +183,7 @@ web
                          {"pinned": [["npx", "-y", "mail-mcp@1.0"]], "waiting": None})
         self.assertEqual(server["version"], {"pinned": ["1.0"], "waiting": "1.1"})
         self.assertEqual(server["sets"], [
-            {"era": "legacy", "caps": CAPS, "since": TIME, "tools": [
+            {"era": "legacy", "caps": CAPS, "known": True, "since": TIME, "tools": [
                 {"name": "delete_all", "pinned": None,
                  "waiting": {"hash": EXTRA, "kind": "new", "since": SEEN}},
                 {"name": "send_email", "pinned": {"hash": OLD},
