@@ -94,7 +94,9 @@ typedef ssize_t policy_readlink_fn(void *arg, const char *path, char *buf,
 				   size_t n); /* as readlink(2), errno too */
 
 struct policy_places {
-	const char *cwd;  /* the server's directory; NULL: unknown */
+	/* The server's directory, absolute and resolved, as getcwd(3) has it;
+	 * NULL: unknown, and then relative names are not looked at by self. */
+	const char *cwd;
 	const char *home; /* the person's; NULL: unknown */
 	/* What is Doorward's own: directories and files, absolute and resolved;
 	 * everything below a directory counts. */
@@ -109,6 +111,7 @@ struct policy_call {
 	size_t tool_len;
 	const struct cJSON *args; /* an object, or NULL */
 	uint64_t attempt;         /* of this tool in this run, from 1 */
+	/* NULL: there is no self, and a path with prefixes is denied. */
 	const struct policy_places *places;
 };
 

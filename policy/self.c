@@ -486,6 +486,21 @@ report(struct self *s, const struct args_find *at, const struct args_walk *w,
 		      hit_reason(s->hit)));
 }
 
+/* A key that may be meant as a path.  Those of the call itself are names of
+ * parameters, unless they look otherwise. */
+static const char *
+key_of(const struct args_walk *w, const struct args_find *at)
+{
+	const char *key = w->item->string;
+
+	if (w->depth < 2 || w->step[w->depth - 1].in_list || key == NULL)
+		return NULL;
+	if (at == NULL && w->depth == 2 && key[0] != '.' && key[0] != '~' &&
+	    strchr(key, '/') == NULL)
+		return NULL;
+	return key;
+}
+
 /* Every string and key in a value. */
 static void
 check_value(struct self *s, const struct args_find *at,
@@ -498,9 +513,8 @@ check_value(struct self *s, const struct args_find *at,
 	while (!s->exhausted &&
 	       !findings_full(s->f, CONTRACT_SELF, ACTION_BLOCK) &&
 	       args_next(&w)) {
-		key = w.item->string;
-		if (w.depth > 1 && !w.step[w.depth - 1].in_list &&
-		    key != NULL) {
+		key = key_of(&w, at);
+		if (key != NULL) {
 			check_string(s, key);
 			report(s, at, &w, key);
 		}

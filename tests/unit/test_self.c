@@ -364,6 +364,16 @@ test_nested(void **state)
 	v = json("{\"a\":{\"" STATE "/x\":\"content\"}}");
 	assert_int_equal(value(v, SELF_READS), DENIES);
 	cJSON_Delete(v);
+	/* The names of parameters are none, unless they look like one. */
+	v = json("{\"notes\":1}");
+	assert_int_equal(value(v, SELF_READS), NOTHING);
+	cJSON_Delete(v);
+	v = json("{\"x\":{\"notes\":1}}");
+	assert_int_equal(value(v, SELF_READS), DENIES);
+	cJSON_Delete(v);
+	v = json("{\"./notes\":1}");
+	assert_int_equal(value(v, SELF_READS), DENIES);
+	cJSON_Delete(v);
 	v = json("{\"a\":{\"b\":[\"x\"]}}");
 	assert_int_equal(value(v, SELF_READS), NOTHING);
 	cJSON_Delete(v);
