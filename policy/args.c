@@ -252,7 +252,8 @@ json_string(struct buf *b, const char *s)
 	buf_putc(b, '"');
 }
 
-static void
+/* -1 for a number without its literal: its text is not known. */
+static int
 json_scalar(struct buf *b, const struct cJSON *item)
 {
 	if (cJSON_IsString(item))
@@ -263,8 +264,11 @@ json_scalar(struct buf *b, const struct cJSON *item)
 		buf_puts(b, "true");
 	else if (cJSON_IsFalse(item))
 		buf_puts(b, "false");
-	else
+	else if (cJSON_IsNull(item))
 		buf_puts(b, "null");
+	else
+		return -1;
+	return 0;
 }
 
 /* What stands before a value: the comma, the key. */
@@ -305,8 +309,8 @@ args_json(struct buf *b, const struct cJSON *item, size_t max)
 		if (is_container(w.item)) {
 			buf_putc(b, cJSON_IsArray(w.item) ? '[' : '{');
 			open[n++] = cJSON_IsArray(w.item) ? ']' : '}';
-		} else {
-			json_scalar(b, w.item);
+		} else if (json_scalar(b, w.item) < 0) {
+			return -1;
 		}
 		if (buf_used(b) - before > max)
 			return -1;

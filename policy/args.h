@@ -72,7 +72,8 @@ char *args_place(const struct args_find *f, const struct args_walk *w);
 
 /*
  * Appends the value's JSON text (RFC 8259) without blanks, keys in their
- * order.  0, or -1 if it would be longer than max bytes or is too deep.
+ * order.  0, or -1 if it would be longer than max bytes, is too deep, or has
+ * a number without its literal.
  */
 int args_json(struct buf *b, const struct cJSON *item, size_t max);
 

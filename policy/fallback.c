@@ -263,7 +263,8 @@ take_name(struct reading *r, const struct words *name,
 		add_path(r);
 		taken = 1;
 	}
-	if (!r->verbs.deletes && name_is_sink(name, &r->names, &kind) &&
+	if ((!r->verbs.deletes || r->verbs.sends) &&
+	    name_is_sink(name, &r->names, &kind) &&
 	    takes_text(shape, kind == SINK_CONTAINER)) {
 		add_sink(r, kind);
 		taken = 1;

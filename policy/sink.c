@@ -345,6 +345,14 @@ odd_key(const struct args_walk *w)
 	       strpbrk(s->at->string, "@.:/") != NULL;
 }
 
+/* True, false, a number without its literal: nothing trusts it. */
+static int
+is_no_text(const struct cJSON *item)
+{
+	return !cJSON_IsNull(item) && !cJSON_IsArray(item) &&
+	       !cJSON_IsObject(item);
+}
+
 static void
 take_value(struct sending *s, const struct args_find *at)
 {
@@ -357,9 +365,8 @@ take_value(struct sending *s, const struct args_find *at)
 			take(s, at, &w, w.item->string);
 		if (cJSON_IsString(w.item) || cJSON_IsRaw(w.item))
 			take(s, at, &w, w.item->valuestring);
-		else if (cJSON_IsBool(w.item))
-			take(s, at, &w,
-			     cJSON_IsTrue(w.item) ? "true" : "false");
+		else if (is_no_text(w.item))
+			take(s, at, &w, "");
 	}
 	if (w.too_deep)
 		take(s, at, &w, "");

@@ -343,6 +343,11 @@ test_json_text(void **state)
 		assert_int_equal(args_json(&b, v, strlen(all[i]) - 1), -1);
 		cJSON_Delete(v);
 	}
+	/* A number that has lost its digits has no text. */
+	v = cJSON_CreateNumber(1);
+	buf_reset(&b, 0);
+	assert_int_equal(args_json(&b, v, 1000), -1);
+	cJSON_Delete(v);
 	buf_free(&b);
 }
 

@@ -186,6 +186,7 @@ test_deletes(void **state)
 	(void)state;
 	expect("delete_file", "\"path\":" S, "writes path max 2");
 	expect("batchDeleteItems", "", "max 2");
+	expect("delete_and_notify", "\"to\":" S, "sends to:address max 2");
 	expect("slack_remove_user", "\"email\":" S, "max 2");
 	expect("purge_queue", "", "max 2");
 	expect("drop_table", "", "max 2");
