@@ -124,18 +124,73 @@ has_one(const cJSON *schema, const struct strings *names)
 	return 0;
 }
 
+#define LISTS 7
+
+/* Every list of parameters that an entry may have, but sinks and patterns. */
+static void
+lists_of(const struct entry *e, const struct strings *lists[LISTS])
+{
+	lists[0] = &e->content_params;
+	lists[1] = &e->scan_text;
+	lists[2] = &e->write_params;
+	lists[3] = &e->read_params;
+	lists[4] = &e->deletes;
+	lists[5] = &e->changes;
+	lists[6] = &e->plain;
+}
+
+/* Itself, or something within it. */
+static int
+names_it(const char *named, const char *property)
+{
+	size_t len = strlen(property);
+
+	return strncmp(named, property, len) == 0 &&
+	       (named[len] == '\0' || named[len] == '.');
+}
+
+static int
+entry_names(const struct entry *e, const char *property)
+{
+	const struct strings *lists[LISTS];
+	size_t i, j;
+
+	lists_of(e, lists);
+	for (i = 0; i < LISTS; i++)
+		for (j = 0; j < lists[i]->n; j++)
+			if (names_it(lists[i]->v[j], property))
+				return 1;
+	for (i = 0; i < e->nsinks; i++)
+		if (names_it(e->sinks[i].param, property))
+			return 1;
+	for (i = 0; i < e->npatterns; i++)
+		if (names_it(e->patterns[i].param, property))
+			return 1;
+	return 0;
+}
+
+int
+applies_in_part(const struct entry *e, const cJSON *schema)
+{
+	const cJSON *properties, *p;
+
+	properties = cJSON_GetObjectItemCaseSensitive(schema, "properties");
+	cJSON_ArrayForEach(p,
+			   properties) if (p->string != NULL &&
+					   !entry_names(e, p->string)) return 1;
+	return 0;
+}
+
 int
 applies_to_schema(const struct entry *e, const cJSON *schema)
 {
-	const struct strings *const lists[] = {
-	    &e->content_params, &e->scan_text, &e->write_params,
-	    &e->read_params,    &e->deletes,   &e->changes,
-	    &e->plain};
+	const struct strings *lists[LISTS];
 	size_t i;
 
 	if (schema == NULL || !entry_names_params(e))
 		return 1;
-	for (i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+	lists_of(e, lists);
+	for (i = 0; i < LISTS; i++)
 		if (has_one(schema, lists[i]))
 			return 1;
 	for (i = 0; i < e->nsinks; i++)

@@ -40,38 +40,25 @@ say_opinion(struct findings *f, const struct policy_opinion *o, char *reason)
 }
 
 static char *
-rule_reason(const struct policy_opinion *o)
+opinion_reason(const struct policy_opinion *o, const struct policy_call *c)
 {
 	struct shown_text s;
 
 	if (o->reason != NULL)
 		return xstrdup(shown(&s, o->reason, strlen(o->reason)));
+	shown(&s, c->tool, c->tool_len);
 	switch (o->action) {
 	case ACTION_ALLOW:
-		return xstrdup("a rule allows this tool");
+		return xasprintf("the tool \"%s\" is allowed by the policy",
+				 s.text);
 	case ACTION_ASK:
-		return xstrdup("a rule asks about this tool");
+		return xasprintf("the tool \"%s\" needs a person's approval, "
+				 "and there is nobody to ask",
+				 s.text);
 	case ACTION_BLOCK:
 		break;
 	}
-	return xstrdup("a rule blocks this tool");
-}
-
-static char *
-default_reason(const struct policy_opinion *o)
-{
-	switch (o->action) {
-	case ACTION_ALLOW:
-		return xstrdup("nothing speaks of this tool, and the default "
-			       "allows it");
-	case ACTION_ASK:
-		return xstrdup("nothing speaks of this tool, and the default "
-			       "asks");
-	case ACTION_BLOCK:
-		break;
-	}
-	return xstrdup("nothing speaks of this tool, and the default blocks "
-		       "it");
+	return xasprintf("the tool \"%s\" is blocked by the policy", s.text);
 }
 
 /* The uppermost entry that speaks, as a place; the fallback has none. */
@@ -119,10 +106,8 @@ judge_rule(const struct policy *p, const struct policy_view *v,
 {
 	struct policy_opinion o = policy_tool(p, c->tool, c->tool_len);
 
-	if (!o.by_default)
-		say_opinion(f, &o, rule_reason(&o));
-	else if (policy_view_count(v) == 0)
-		say_opinion(f, &o, default_reason(&o));
+	if (!o.by_default || policy_view_count(v) == 0)
+		say_opinion(f, &o, opinion_reason(&o, c));
 	else
 		say_spoken_of(f, v);
 }

@@ -132,6 +132,29 @@ assume_sending(struct entry *e)
 	}
 }
 
+/*
+ * A tool of another server that has its name from one a pack knows: what the
+ * pack does not name, nobody has looked at.  Where the command tells that it
+ * is the pack's server, its word is enough.
+ */
+static int
+is_stray(const struct policy_view *v, const struct cJSON *schema)
+{
+	const struct policy_layer *layer;
+	int stray = 0;
+	size_t i;
+
+	for (i = 0; i < v->nlayers; i++) {
+		layer = &v->layers[i];
+		if (layer->state != LAYER_APPLIES)
+			continue;
+		if (layer->pack == NULL || layer->by_command)
+			return 0;
+		stray |= applies_in_part(layer->entry, schema);
+	}
+	return stray;
+}
+
 struct policy_view *
 policy_view_new(const struct policy *p, const char *tool, size_t len,
 		const struct cJSON *schema, const char *const *command)
@@ -147,14 +170,15 @@ policy_view_new(const struct policy *p, const char *tool, size_t len,
 	merge(v);
 	for (i = 0; i < v->nmerged; i++)
 		assume_sending(&v->merged[i]);
-	if (v->nmerged > 0 || schema == NULL ||
-	    policy_get_packs(p) == PACKS_NONE)
+	if (schema == NULL || policy_get_packs(p) == PACKS_NONE ||
+	    (v->nmerged > 0 && !is_stray(v, schema)))
 		return v;
 	v->fallback = fallback_entry(tool, len, schema);
-	if (v->fallback != NULL) {
+	if (v->fallback == NULL)
+		return v;
+	if (v->nmerged == 0)
 		v->from = "fallback";
-		v->merged[v->nmerged++] = *v->fallback;
-	}
+	v->merged[v->nmerged++] = *v->fallback;
 	return v;
 }
 

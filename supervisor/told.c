@@ -47,7 +47,7 @@ send_tree(struct monitor *m, const cJSON *told)
 
 /* 1 if no call of it could be anything but denied by a rule. */
 static int
-is_blocked(const struct monitor *m, const char *name, size_t len,
+is_blocked(struct monitor *m, const char *name, size_t len,
 	   const cJSON *definition)
 {
 	struct policy_opinion o = policy_tool(m->policy, name, len);
@@ -58,9 +58,7 @@ is_blocked(const struct monitor *m, const char *name, size_t len,
 		return 0;
 	if (!o.by_default)
 		return 1;
-	view = policy_view_new(m->policy, name, len,
-			       message_member(definition, "inputSchema"),
-			       (const char *const *)m->command);
+	view = tool_view(m, name, len, definition);
 	spoken = strcmp(policy_view_from(view), "none") != 0;
 	policy_view_free(view);
 	return !spoken;

@@ -176,14 +176,27 @@ toolset_fill(struct toolset *s, cJSON **definitions, size_t n)
 	}
 }
 
+/* A tool that says nothing of its parameters can still be told by its name. */
+struct policy_view *
+tool_view(struct monitor *m, const char *name, size_t len,
+	  const cJSON *definition)
+{
+	cJSON *schema = message_member(definition, "inputSchema");
+	cJSON *none = schema == NULL ? cJSON_CreateObject() : NULL;
+	struct policy_view *view;
+
+	view = policy_view_new(m->policy, name, len,
+			       schema != NULL ? schema : none,
+			       (const char *const *)m->command);
+	cJSON_Delete(none);
+	return view;
+}
+
 const struct policy_view *
 toolset_view(struct monitor *m, struct tool *t)
 {
 	if (t->view == NULL)
-		t->view = policy_view_new(
-		    m->policy, t->name, t->len,
-		    message_member(t->definition, "inputSchema"),
-		    (const char *const *)m->command);
+		t->view = tool_view(m, t->name, t->len, t->definition);
 	return t->view;
 }
 

@@ -78,6 +78,10 @@ struct tool *toolset_find(const struct toolset *s, const char *name,
 /* Takes the definitions over (n pointers; the array stays the caller's). */
 void toolset_fill(struct toolset *s, struct cJSON **definitions, size_t n);
 
+/* What the policy has for a tool of this definition; the caller frees. */
+struct policy_view *tool_view(struct monitor *m, const char *name, size_t len,
+			      const struct cJSON *definition);
+
 /* The view of a tool, made when first asked for. */
 const struct policy_view *toolset_view(struct monitor *m, struct tool *t);
 

@@ -98,11 +98,12 @@ test_rule_and_default(void **state)
 
 	(void)state;
 	expect(rules, "delete_x", "{}", 1, "block rule no -: not here");
-	expect(rules, "buy", "{}", 1, "ask rule ask -: a rule asks");
+	expect(rules, "buy", "{}", 1,
+	       "ask rule ask -: the tool \"buy\" needs a person");
 	expect(rules, "look", "{}", 1, "allow rule yes -: ");
 	expect(rules, "look", "{}", 2, "block budget tools.look.max_calls");
 	expect(rules, "other", "{}", 1,
-	       "block default default_action -: nothing speaks");
+	       "block default default_action -: the tool \"other\" is blocked");
 	/* Spoken of, so the default does not hold. */
 	expect(rules, "spoken", "{}", 1, "allow default tools.spoken -: ");
 	expect(V1, "other", NULL, 1, "allow default default_action");

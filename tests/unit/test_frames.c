@@ -262,7 +262,12 @@ envelopes(void **state)
 	e.method_len = 0;
 	assert_false(envelope_passes(&e));
 	e.id = number("5");
+	/* A tree came, or could not: not both. */
 	e.flags = ENVELOPE_ALL;
+	assert_false(envelope_passes(&e));
+	e.flags = ENVELOPE_ALL & ~ENVELOPE_RESULT;
+	assert_true(envelope_passes(&e));
+	e.flags = ENVELOPE_ALL & ~ENVELOPE_UNREADABLE;
 	assert_true(envelope_passes(&e));
 	e.flags = ENVELOPE_ALL + 1;
 	assert_false(envelope_passes(&e));
