@@ -121,7 +121,7 @@ judge_message(struct monitor *m, const struct message *msg, struct verdict *v)
 	uint64_t *n;
 
 	judge_method(m->policy, msg->method, s.method_len, &m->places,
-		     msg->params, v);
+		     message_member(msg->params, "uri"), v);
 	if (!v->audited)
 		return;
 	event_verdict(m, &s, v, since);

@@ -84,7 +84,7 @@ say(enum policy_action a, const char *name, size_t len)
 
 void
 judge_method(const struct policy *p, const char *method, size_t len,
-	     const struct policy_places *places, const struct cJSON *params,
+	     const struct policy_places *places, const struct cJSON *uri,
 	     struct verdict *v)
 {
 	int named = 0, audited = method_is_audited(method, len);
@@ -92,8 +92,8 @@ judge_method(const struct policy *p, const char *method, size_t len,
 	struct finding *f;
 
 	memset(v, 0, sizeof(*v));
-	if (audited && places != NULL && params != NULL)
-		policy_judge_self(places, params, 0, &v->findings);
+	if (audited && places != NULL && uri != NULL)
+		policy_judge_self(places, uri, 0, &v->findings);
 	o = policy_method(p, method, len, &named);
 	f = findings_add(&v->findings,
 			 o.by_default ? CONTRACT_DEFAULT : CONTRACT_METHOD,

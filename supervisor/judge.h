@@ -42,12 +42,12 @@ void judge_call(const struct policy *p, const struct policy_view *view,
 		const struct policy_call *call, struct verdict *v);
 
 /*
- * Another request or notification, from either side.  places and params are
- * NULL where its strings are not looked at.
+ * Another request or notification, from either side.  places and uri are NULL
+ * where there is no URI of a resource to look at.
  */
 void judge_method(const struct policy *p, const char *method, size_t len,
-		  const struct policy_places *places,
-		  const struct cJSON *params, struct verdict *v);
+		  const struct policy_places *places, const struct cJSON *uri,
+		  struct verdict *v);
 
 /* 1 for methods that always get a verdict line. */
 int method_is_audited(const char *method, size_t len);

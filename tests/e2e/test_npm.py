@@ -18,7 +18,9 @@ import tempfile
 import dw
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-POLICY = "version: 1\n"
+# Servers that are made to try everything out, also what a fallback asks about.
+POLICY = "version: 1\npacks: none\npins: {hide: false}\n"
+DEFAULTS = "version: 1\n"
 DEADLINE = 60
 JUDGED = {"tools/call", "resources/read", "resources/subscribe", "prompts/get",
           "subscriptions/listen"}
@@ -76,7 +78,10 @@ class Run:
             os.mkdir(play, 0o700)
             dw.give(play, user)
             command = server(name, play)
-            state = os.path.join(play, "state")
+            # Not where the server runs: its relative names would lead into it.
+            state = os.path.join(directory, "state")
+            os.mkdir(state, 0o700)
+            dw.give(state, user)
             if wrapped:
                 path = os.path.join(directory, "policy.yaml")
                 with open(path, "w") as f:
@@ -129,6 +134,9 @@ class Run:
                     yield m["message"]["method"]
 
 
+UNKNOWN = ("no-such-tool ", "none ")    # calls of tools that nobody listed
+
+
 def lines(step):
     return json.dumps(step, indent=1, ensure_ascii=False).splitlines()
 
@@ -137,11 +145,20 @@ class Npm(dw.TestCase):
     def same(self, bare, other, who):
         self.assertEqual([s["name"] for s in bare.steps], [s["name"] for s in other.steps])
         for a, b in zip(bare.steps, other.steps):
+            if a["name"].startswith(UNKNOWN):
+                self.unknown(b)
             # Order of keys counts, so texts are compared.
-            if lines(a) != lines(b):
+            elif lines(a) != lines(b):
                 diff = "\n".join(list(difflib.unified_diff(
                     lines(a), lines(b), "bare", who, lineterm="", n=2))[:60])
                 self.fail("step %r differs %s:\n%s" % (a["name"], who, diff))
+
+    def unknown(self, step):
+        """Such a call never reaches the server, whose answer it would be."""
+        answers = [m["message"] for m in step["received"] if "id" in m["message"]]
+        self.assertEqual(len(answers), 1, step)
+        text = answers[0]["result"]["content"][0]["text"]
+        self.assertRegex(text, r"has no tool .* \(rule tools/list\)\Z")
 
     def check(self, client, name):
         users = dw.users()
@@ -151,7 +168,8 @@ class Npm(dw.TestCase):
         for user in users:
             who = "wrapped, as %s" % (user or "the caller")
             with self.subTest(who):
-                wrapped = Run(client, name, True, user)
+                wrapped = Run(client, name, True, user,
+                              DEFAULTS if name in ("filesystem", "memory") else POLICY)
                 self.same(bare, wrapped, who)
                 self.judged(wrapped)
 
@@ -160,7 +178,10 @@ class Npm(dw.TestCase):
         verdicts = [e for e in run.audit if e["event"] == "verdict"]
         self.assertEqual(sorted(e["method"] for e in verdicts),
                          sorted(m for m in run.sent() if m in JUDGED))
-        self.assertEqual({e["verdict"] for e in verdicts}, {"allow"})
+        known = [e for e in verdicts if "%s " % e.get("tool") not in UNKNOWN]
+        self.assertEqual({e["verdict"] for e in known}, {"allow"})
+        self.assertEqual({(e["verdict"], e["contract"]) for e in verdicts if e not in known},
+                         {("deny", "pin")} if len(known) < len(verdicts) else set())
         events = {e["event"] for e in run.audit}
         self.assertFalse(events & {"breach", "refusal"}, events)
         self.assertLessEqual({"session_start", "session_end"}, events)
@@ -216,7 +237,8 @@ class Others(Npm):
                       "rules:\n  - {id: quiet, tool: echo, action: block}\n")
         with self.assertRaises(AssertionError):
             self.same(bare, blocked, "blocked")
-        differ = [a["name"] for a, b in zip(bare.steps, blocked.steps) if lines(a) != lines(b)]
+        differ = [a["name"] for a, b in zip(bare.steps, blocked.steps)
+                  if lines(a) != lines(b) and not a["name"].startswith(UNKNOWN)]
         echoes = [s["name"] for s in bare.steps
                   if s["name"].startswith("echo ") or s["name"] == "32 calls at once"]
         self.assertEqual(differ, echoes)
