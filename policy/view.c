@@ -146,13 +146,28 @@ is_stray(const struct policy_view *v, const struct cJSON *schema)
 
 	for (i = 0; i < v->nlayers; i++) {
 		layer = &v->layers[i];
-		if (layer->state != LAYER_APPLIES)
+		if (layer->state != LAYER_APPLIES || layer->pack == NULL)
 			continue;
-		if (layer->pack == NULL || layer->by_command)
+		if (layer->by_command)
 			return 0;
 		stray |= applies_in_part(layer->entry, schema);
 	}
 	return stray;
+}
+
+/* As if it were a pack: what files say lies on top. */
+static void
+add_fallback(struct policy_view *v)
+{
+	struct entry *e = &v->merged[v->nmerged++];
+	size_t i;
+
+	*e = *v->fallback;
+	for (i = 0; i < v->nlayers; i++)
+		if (v->layers[i].state == LAYER_APPLIES &&
+		    v->layers[i].pack == NULL)
+			entry_merge(e, v->layers[i].entry);
+	assume_sending(e);
 }
 
 struct policy_view *
@@ -178,7 +193,7 @@ policy_view_new(const struct policy *p, const char *tool, size_t len,
 		return v;
 	if (v->nmerged == 0)
 		v->from = "fallback";
-	v->merged[v->nmerged++] = *v->fallback;
+	add_fallback(v);
 	return v;
 }
 
