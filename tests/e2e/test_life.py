@@ -675,8 +675,13 @@ class Start(dw.TestCase):
 
     def test_few_descriptors(self):
         """A tight limit of the caller's, which is the server's as well."""
-        w = self.session(preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (16, 16)))
+        w = self.session(preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (20, 20)))
         w.round_trip(1)
+        self.assertEqual(w.finish(), 0)
+        # No room for the pins: nothing is trusted, and so nothing forwarded.
+        w = self.session(preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (16, 16)))
+        w.call(1)
+        self.assertDenied(w.recv_client(), 1, "pins", reason="Too many open files")
         self.assertEqual(w.finish(), 0)
         # Too tight: said, and nothing was started.
         w = self.session(preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (8, 8)), server=False)
