@@ -164,6 +164,12 @@ agent_answer(struct agent *a, int id, size_t *len)
 	return line;
 }
 
+const char *
+agent_line(struct agent *a, size_t *len)
+{
+	return next_line(a, len, now_ms() + ANSWER_MS);
+}
+
 int
 agent_end(struct agent *a)
 {

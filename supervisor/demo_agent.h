@@ -36,6 +36,9 @@ int agent_send(struct agent *a, const char *message);
  */
 const char *agent_answer(struct agent *a, int id, size_t *len);
 
+/* The next line, whatever it is; else as agent_answer(). */
+const char *agent_line(struct agent *a, size_t *len);
+
 /*
  * Closes the program's stdin, waits for its end and reaps it; kills it when
  * the time is up.  Returns its exit status (128+N for a signal), or -1.

@@ -26,8 +26,8 @@ desk_read(const char *path, size_t *len)
 	ssize_t n = -1;
 
 	*len = 0;
-	while (fd >= 0 && *len < READ_MAX) {
-		n = read(fd, text + *len, READ_MAX - *len);
+	while (fd >= 0 && *len <= READ_MAX) {
+		n = read(fd, text + *len, READ_MAX + 1 - *len);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
@@ -36,10 +36,13 @@ desk_read(const char *path, size_t *len)
 	}
 	if (fd >= 0)
 		close(fd);
-	if (fd < 0 || n < 0) {
+	if (*len > READ_MAX)
+		errno = EFBIG;
+	if (fd < 0 || n < 0 || *len > READ_MAX) {
 		free(text);
 		return NULL;
 	}
+	text[*len] = '\0';
 	return text;
 }
 

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/* A file's first MiB, NUL added; NULL with errno.  Caller frees. */
+/* A file of at most 1 MiB, NUL added; NULL with errno.  Caller frees. */
 char *desk_read(const char *path, size_t *len);
 
 /* 0, or -1 with errno. */

@@ -125,7 +125,7 @@ describe(const struct tool *tool)
 	size_t i;
 
 	add_string(t, "name", tool->name);
-	add_string(t, "description", tool->description);
+	add_string(t, "description", tools_description(tool));
 	schema = add(t, "inputSchema", cJSON_CreateObject());
 	add_string(schema, "type", "object");
 	props = add(schema, "properties", cJSON_CreateObject());

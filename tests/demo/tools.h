@@ -27,6 +27,9 @@ void tools_open(const char *path);
 /* The tool with this number, counted from 0; NULL after the last. */
 const struct tool *tools_get(size_t i);
 
+/* What the tool says of itself, an update taken into account. */
+const char *tools_description(const struct tool *tool);
+
 /* A reply with a printed text. */
 struct reply tools_say(int error, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
