@@ -127,6 +127,14 @@ def help_of(*words):
     return out
 
 
+def sed_server(names):
+    """A shell command that lists these tools, and repeats other lines."""
+    tools = ",".join('{"name":"%s","inputSchema":{"type":"object"}}' % n
+                     for n in names)
+    return ("sed -u 's|.*\"id\":\\([^,]*\\),\"method\":\"tools/list\".*|"
+            '{"jsonrpc":"2.0","id":\\1,"result":{"tools":[%s]}}|\'' % tools)
+
+
 def commands_of_help():
     return re.findall(r"^  ([a-z]+) {2,}\S", help_of(), re.M)
 
@@ -221,6 +229,27 @@ class Headers(unittest.TestCase):
         said = re.findall(r"^\.It (\d+)$", section(self.page, "exit"), re.M)
         self.assertEqual([int(s) for s in said],
                          [self.number[n] for n in self.exits])
+
+    def test_listing_limits(self):
+        source = read("supervisor/toolset.h")
+        want = [[name, number] for name, number in
+                re.findall(r"^#define (\w+) (\d+)u\s", source, re.M)]
+        said = [r[:2] for r in
+                rows(section(self.page, "listing-limits"), "Dv")]
+        self.assertGreater(len(want), 4)
+        self.assertEqual(said, want)
+
+    def test_contracts(self):
+        """In the order of the enumeration, by the names that are written."""
+        order = re.findall(r"CONTRACT_(\w+)", re.search(
+            r"^enum contract \{(.*?)\};", read("policy/call.h"),
+            re.M | re.S)[1])
+        name = dict(re.findall(r'\[CONTRACT_(\w+)\] = "(\w+)"',
+                               read("policy/findings.c")))
+        said = re.findall(r"^\.It Li (\w+)$",
+                          section(self.page, "contracts"), re.M)
+        self.assertGreater(len(order), 9)
+        self.assertEqual(said, [name[o] for o in order])
 
     def test_texts_that_hold_a_limit(self):
         """The refusals' own words name the limits as they are."""
@@ -349,11 +378,11 @@ class Audit(dw.TestCase):
         keys = set(re.findall(r'jsonw_\w+\(\s*(?:b|&text), "(\w+)"', source))
         keys |= set(re.findall(r'put_layers\(b, "(\w+)"', source))
         keys |= set(re.findall(r'\\"(\w+)\\":', source))
-        inner = {"file", "line", "files", "hash",
+        inner = {"file", "line", "files",
                  "monitor", "relay_client", "relay_server"}
         described = set.union(self.common, *self.events.values())
         self.assertEqual(described, keys - inner)
-        for word in inner:
+        for word in inner | {"hash"}:
             self.assertRegex(self.page, r"(?m)^\.Ql %s\b" % word)
 
     def examples(self):
@@ -379,13 +408,17 @@ class Audit(dw.TestCase):
             with open(policy, "w") as f:
                 f.write("version: 1\nrules:\n"
                         "  - {id: no, tool: a, action: block}\n"
-                        "  - {id: ask, tool: b, action: require_approval}\n")
+                        "  - {id: ask, tool: b, action: require_approval}\n"
+                        "tools: {d: {write_params: [path], "
+                        "allowed_path_prefixes: [/nowhere], max_calls: 0}}\n")
             calls = b"".join(dw.as_line(
                 {"jsonrpc": "2.0", "id": i, "method": "tools/call",
-                 "params": {"name": name}}) for i, name in enumerate("abc"))
+                 "params": {"name": name, "arguments": {"path": "/x"}}})
+                for i, name in enumerate("abcd"))
+            server = "echo noise; " + sed_server("abcd")
             done = subprocess.run(
                 [dw.program(), "run", "--state", d, "--policy", policy,
-                 "--agent-id", "x", "--", "sh", "-c", "echo noise; cat >&2"],
+                 "--agent-id", "x", "--", "sh", "-c", server],
                 input=calls + b"{}\n", stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE, timeout=30 * dw.SLOW)
             self.assertEqual(done.returncode, 0, done.stderr)
@@ -396,11 +429,31 @@ class Audit(dw.TestCase):
             self.hold(line)
             seen.setdefault(line["event"], set()).update(line)
         for name in ("session_start", "verdict", "decision", "result",
-                     "refusal", "session_end"):
+                     "refusal", "pin", "session_end"):
             self.assertIn(name, seen)
             missing = self.events[name] - seen[name] - \
-                {"would", "server_signal", "args", "args_bytes", "args_digest"}
+                {"would", "server_signal", "param", "tool", "hash", "detail"}
             self.assertEqual(missing, set(), name)
+
+    def test_rule_ids(self):
+        """Those that are no rule's are in the sources, and described."""
+        said = set()
+        for tag in re.findall(r"^\.It Li (\S*[A-Za-z/]\S*(?: , \S+)*)$",
+                              self.page[self.page.index("\n.Ql id\nof a rule"):
+                                        self.page.index("\n.Ss decision")],
+                              re.M):
+            said |= {w for w in tag.split(" , ") if not w.isupper()}
+        for word in ("default_action", "methods", "pins.on_new",
+                     "pins.on_changed", "tools/list", "pins", "self", "held"):
+            self.assertIn(word, said)
+        source = "".join(read(p) for p in (
+            "supervisor/pinning.c", "supervisor/calls.c", "policy/self.c",
+            "policy/findings.c"))
+        for word in said:
+            first = word.split(".")[0]
+            if word in ("default_action", "methods", "TOOL.KEY"):
+                continue
+            self.assertIn('"%s' % first, source, word)
 
     def test_audited_methods(self):
         source = read("supervisor/judge.c")
