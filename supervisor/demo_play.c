@@ -54,9 +54,9 @@ check_answer(struct demo *d, const struct demo_step *s, const char *answer,
 	char rule[80];
 
 	demo_tell(d, s->title, words[got]);
-	if (got == CALL_DENIED)
+	if (got == CALL_DENIED && !observe)
 		demo_show_after(answer, len, "[doorward denied] ");
-	else if (s->show != NULL)
+	else if (got == CALL_DONE && s->show != NULL && !observe)
 		demo_show_after(answer, len, s->show);
 	snprintf(rule, sizeof(rule), "(rule %s)", s->rule ? s->rule : "");
 	if (got != want)
