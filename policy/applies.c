@@ -40,8 +40,8 @@ find_property(const cJSON *properties, struct search s, size_t *steps)
 	const cJSON *p;
 	size_t len;
 
-	cJSON_ArrayForEach(p, properties)
-	{
+	for (p = properties != NULL ? properties->child : NULL; p != NULL;
+	     p = p->next) {
 		if (p->string == NULL)
 			continue;
 		if (++*steps > STEPS_MAX)
@@ -65,8 +65,9 @@ find_each(const cJSON *list, struct search s, size_t *steps)
 	enum found result = FOUND_NO;
 	const cJSON *item;
 
-	cJSON_ArrayForEach(item, list) result =
-	    better(result, find_in(item, s, steps));
+	for (item = list != NULL ? list->child : NULL; item != NULL;
+	     item = item->next)
+		result = better(result, find_in(item, s, steps));
 	return result;
 }
 

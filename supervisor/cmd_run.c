@@ -21,12 +21,14 @@
 #include "proto/log.h"
 
 #include "audit.h"
+#include "bases.h"
 #include "calls.h"
 #include "cmds.h"
 #include "confine.h"
 #include "monitor.h"
 #include "names.h"
 #include "paths.h"
+#include "places.h"
 #include "policy.h"
 #include "requests.h"
 #include "spawn.h"
@@ -387,45 +389,18 @@ open_audit(struct monitor *m, const struct options *o, const struct paths *p)
 	audit_identity(m->audit, m->session, m->server_name, NULL, o->agent);
 }
 
-static ssize_t
-read_link(void *unused, const char *path, char *buf, size_t n)
-{
-	(void)unused;
-	return readlinkat(AT_FDCWD, path, buf, n);
-}
-
-/* Caller keeps; as it is written if it leads nowhere yet. */
-static char *
-resolved(const char *path)
-{
-	char *real = realpath(path, NULL);
-
-	return real != NULL ? real : xstrdup(path);
-}
-
 /*
- * What no tool of any server has any business with: our state, requests,
- * policies and packs.  Found before confinement, kept for good.
+ * What no tool of any server has any business with, among other places.
+ * Found before confinement, kept for good.
  */
 static void
 find_own(struct monitor *m, const struct paths *p)
 {
-	const char **own = xcalloc(4 + m->policy_file_count, sizeof(*own));
-	char *policy = paths_default_policy();
-	size_t n = 0, i;
+	static struct places places;
 
-	if (p->state != NULL)
-		own[n++] = resolved(p->state);
-	if (p->run != NULL)
-		own[n++] = resolved(p->run);
-	if (m->packs_dir != NULL)
-		own[n++] = resolved(m->packs_dir);
-	own[n++] = resolved(policy);
-	for (i = 0; i < m->policy_file_count; i++)
-		own[n++] = resolved(m->policy_files[i]);
-	free(policy);
-	m->places = (struct policy_places){
-	    getcwd(NULL, 0), paths_home(), own, n, read_link, NULL};
+	places_init(&places, p->state, p->run, m->packs_dir, m->policy_files,
+		    m->policy_file_count);
+	m->places = places.p;
 }
 
 static long

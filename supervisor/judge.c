@@ -12,13 +12,9 @@
 
 #define NAME_SHOWN 200
 
-void
-verdict_settle(struct verdict *v)
+static void
+decide_by(struct verdict *v, const struct finding *f)
 {
-	const struct finding *f = findings_worst(&v->findings);
-
-	if (f == NULL)
-		fatal("a verdict without a finding");
 	v->action = f->action;
 	v->always = f->always;
 	v->contract = contract_name(f->contract);
@@ -28,6 +24,17 @@ verdict_settle(struct verdict *v)
 	v->line = f->line;
 	v->format = f->format;
 	v->param = f->param;
+}
+
+void
+verdict_settle(struct verdict *v)
+{
+	const struct finding *f = findings_worst(&v->findings);
+
+	if (f != NULL)
+		decide_by(v, f);
+	else
+		fatal("a verdict without a finding");
 }
 
 void

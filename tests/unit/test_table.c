@@ -114,7 +114,8 @@ sides(void **state)
 	static const enum frame_type clients[] = {FRAME_TREE_PART,
 						  FRAME_TREE_END};
 	static const enum frame_type servers[] = {
-	    FRAME_ENVELOPE, FRAME_LINE_PART, FRAME_RESULT_PART, FRAME_RESULT_END};
+	    FRAME_ENVELOPE, FRAME_LINE_PART, FRAME_RESULT_PART,
+	    FRAME_RESULT_END};
 	int at, type;
 	size_t i;
 
@@ -183,11 +184,11 @@ lengths(void **state)
 static void
 names(void **state)
 {
-	static const char *const states[] = {"start",  "idle", "tree", "result",
-					     "told", "line", "ended"};
+	static const char *const states[] = {"start", "idle", "tree", "result",
+					     "told",  "line", "ended"};
 	static const char *const frames[] = {
-	    "NONE",      "HELLO",      "NOTE",     "EOI",
-	    "TREE_PART", "TREE_END",   "REFUSE",   "ENVELOPE",
+	    "NONE",      "HELLO",       "NOTE",      "EOI",
+	    "TREE_PART", "TREE_END",    "REFUSE",    "ENVELOPE",
 	    "LINE_PART", "RESULT_PART", "RESULT_END"};
 	int i;
 
