@@ -2,26 +2,38 @@
 
 All sessions of an arena share a state directory, so that each of them could
 hurt what the others wrote: the audit must only have grown, line by line, and
-nothing else may have changed.
+nothing else may have changed.  The pins are those of an honest first session,
+and stay so to the byte; only where a fallen relay reports lists of its own
+may what waits for a person be added, and never what is trusted.
 """
 import concurrent.futures
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
 import threading
 
 import dw
+import frames as f
 
 # Lines that the honest client of a session with a fallen server relay sends.
+# The call comes last: before it, the monitor lists the server's tools.
 OPEN_CALL = {"jsonrpc": "2.0", "id": 7, "method": "tools/call",
              "params": {"name": "echo", "arguments": {"text": "seven"}}}
 OPEN_PING = {"jsonrpc": "2.0", "id": "seven", "method": "ping"}
-OPEN = [OPEN_CALL, OPEN_PING]
+OPEN = [OPEN_PING, OPEN_CALL]
 OPEN_LINES = [dw.as_line(m) for m in OPEN]
-# What the server must have before a fallen server relay begins to misbehave.
-OPEN_BYTES = sum(map(len, OPEN_LINES))
+OWN = dw.as_line({"jsonrpc": "2.0", "id": f.OWN_ID, "method": "tools/list", "params": {}})
+OWN_LINE = re.compile(rb'^{"jsonrpc":"2\.0","id":"doorward-[0-9a-f]{32}",'
+                      rb'"method":"tools/list"[^\n]*\n', re.M)
+# What the server must have before a fallen relay begins to misbehave.
+OPEN_BYTES = sum(map(len, OPEN_LINES)) + len(OWN)
+
+# What the sink says that it has.
+TOOLS = [dw.tool(name) for name in
+         ("echo", "delete_all", "delete_x", "send_email", "e" * 300)]
 
 POLICY = """version: 1
 rules:
@@ -41,14 +53,39 @@ def testing(name):
     return os.path.join(dw.program_dir(), "test", name + dw.SUFFIX)
 
 
-def environment(side, orders, watch=None):
+def environment(side, orders, watch=None, tools=None):
     env = dw.clean_env()
     env.update(DOORWARD_TEST_RELAY=evil(), DOORWARD_TEST_EVIL_SIDE=side,
                DOORWARD_TEST_REAL_RELAY=testing("doorward-relay"),
                DOORWARD_TEST_EVIL_ORDERS=orders)
     if watch is not None:
         env["DOORWARD_TEST_EVIL_WATCH"] = watch
+    if tools is not None:
+        env["DOORWARD_TEST_EVIL_TOOLS"] = tools
     return env
+
+
+def listing_first():
+    """Orders of a fallen server relay: what the server says to the monitor's
+    own tools/list is taken from the stream and reported as it is."""
+    return f.order("A") + f.write(f.listed(1, {"tools": TOOLS})) + f.order("U", OPEN_BYTES)
+
+
+def trusted(data):
+    """What a file of pins says is trusted: {(kind or set, name): values}."""
+    out, where = {}, None
+    for line in data.decode().splitlines():
+        words = line.strip().split(" ", 2)
+        if line.startswith("set "):
+            where = line.split()[1] + " " + line.split()[2]
+            out[where, None] = set()
+        elif not line.startswith("\t"):
+            where = None
+            if line.startswith(("server ", "package ")) or words[1:2] == ["pinned"]:
+                out.setdefault((words[0], None), set()).add(line)
+        elif where is not None and words[0] == "pinned":
+            out.setdefault((where, words[2]), set()).add(words[1])
+    return out
 
 
 class Outcome:
@@ -56,7 +93,8 @@ class Outcome:
 
     def __init__(self, name, status, client, server, stderr):
         self.name, self.status, self.stderr = name, status, stderr
-        self.client, self.server = client, server
+        self.client, self.server = client, OWN_LINE.sub(b"", server)
+        self.own = OWN_LINE.findall(server)     # the monitor's own requests
         self.audit = []
 
     def __str__(self):
@@ -74,21 +112,32 @@ class Outcome:
 
 
 class Arena:
-    def __init__(self, test, policy=POLICY, workers=3):
+    """lists: its sessions report lists that are not the honest one."""
+
+    def __init__(self, test, policy=POLICY, workers=3, lists=False):
         self.test = test
         self.workers = workers
+        self.lists = lists
         self.dir = tempfile.mkdtemp(prefix="dw-breach-")
         test.addCleanup(shutil.rmtree, self.dir, True)
         self.state = os.path.join(self.dir, "state")
         self.policy = os.path.join(self.dir, "policy.yaml")
-        with open(self.policy, "w") as f:
-            f.write(policy)
+        with open(self.policy, "w") as file:
+            file.write(policy)
+        self.tools = os.path.join(self.dir, "tools.json")
+        with open(self.tools, "w") as file:
+            file.write(dw.dumps({"tools": TOOLS}))
         self.count = 0
         self.lock = threading.Lock()
         self.runs = []
-        first = self.play("client", "a session before", b"", orders=b"", stdin=None, real=True)
-        test.assertEqual(first.status, 0, first)
+        for server in ("bystander", "sink"):
+            first = self.play("client", "a session before", b"".join(OPEN_LINES), stdin=None,
+                              real=True, server=server)
+            test.assertEqual((first.status, len(first.own)), (0, 1), first)
+            test.assertEqual(first.server, b"".join(OPEN_LINES), first)
         self.before = self.picture()
+        self.pins = sorted(p for p in self.before if p.endswith(".pins"))
+        test.assertEqual(len(self.pins), 2)
 
     def picture(self):
         """Everything in the state directory and the policy file."""
@@ -99,13 +148,13 @@ class Arena:
                 st = os.lstat(path)
                 data = None
                 if os.path.isfile(path):
-                    with open(path, "rb") as f:
-                        data = f.read()
+                    with open(path, "rb") as file:
+                        data = file.read()
                 out[path] = (st.st_mode, st.st_uid, st.st_gid, data)
         return out
 
     def play(self, side, name, lines=b"", orders=b"", stdin="open", real=False,
-             timeout=30):
+             timeout=30, server="sink"):
         """One session.  lines: what the client has sent.  stdin: "open" until
         the session has ended, or None for an end of input after the lines."""
         with self.lock:
@@ -113,12 +162,12 @@ class Arena:
             number = self.count
         base = os.path.join(self.dir, "%d" % number)
         sink, script = base + ".sink", base + ".orders"
-        with open(script, "wb") as f:
-            f.write(orders)
-        env = environment("none" if real else side, script, sink)
+        with open(script, "wb") as file:
+            file.write(orders)
+        env = environment("none" if real else side, script, sink, self.tools)
         argv = [testing("doorward"), "run", "--state", self.state, "--policy", self.policy,
-                "--server", "sink", "--agent-id", "case-%d" % number, "--",
-                evil(), "sink", sink]
+                "--server", server, "--agent-id", "case-%d" % number, "--",
+                evil(), "sink"]
         r, w = os.pipe()
         try:
             if lines:
@@ -145,13 +194,13 @@ class Arena:
             for fd in (r, w):
                 if fd >= 0:
                     os.close(fd)
-        server = b""
+        got = b""
         if os.path.exists(sink):
-            with open(sink, "rb") as f:
-                server = f.read()
+            with open(sink, "rb") as file:
+                got = file.read()
             os.unlink(sink)
         os.unlink(script)
-        outcome = Outcome(name, status, out, server, err.decode("utf-8", "replace"))
+        outcome = Outcome(name, status, out, got, err.decode("utf-8", "replace"))
         outcome.agent = "case-%d" % number
         with self.lock:
             self.runs.append(outcome)
@@ -166,6 +215,15 @@ class Arena:
         self.look_after()
         return [(case[0], outcome) for case, outcome in zip(cases, done)]
 
+    def look_at_pins(self, after):
+        """Lies about lists are noted in this server's file, for a person."""
+        for path in self.pins if self.lists else ():
+            old, new = self.before[path], after.get(path)
+            self.test.assertIsNotNone(new, "pins are gone")
+            if b'\nserver "sink"\n' in old[3]:
+                self.test.assertEqual(trusted(old[3]), trusted(new[3]))
+                after[path] = new[:3] + (old[3],)
+
     def look_after(self):
         """The state is as it was but for whole new lines, in sequence; no
         process is left."""
@@ -176,6 +234,7 @@ class Arena:
         for picture in (self.before, after):
             entry = picture.pop(log)
             picture[log] = entry[:3] + (None,)
+        self.look_at_pins(after)
         self.test.assertEqual(self.before, after, "the state directory or policy has changed")
         self.before[log] = after[log][:3] + (new,)
         lines = dw.parse_audit(new)

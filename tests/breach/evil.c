@@ -19,6 +19,8 @@
  *	L  write them again and again, N times (0: for ever)
  *	P  pause for N milliseconds
  *	U  wait until the watched file has N bytes
+ *	I  wait until the watched file has an own request of the monitor's
+ *	A  take one line from the stream
  *	C  close the socket to the monitor
  *	S  shut its sending side down, and keep it
  *	H  fork: a child keeps the socket, the parent goes on without it
@@ -29,8 +31,13 @@
  * Over a socket each order is answered with a letter: k done, e the monitor
  * is gone.  After the last order the relay is silent and stays.
  *
- * With "sink FILE" as arguments it is a server instead: it copies stdin to
- * the file until it ends.
+ * The monitor's own requests have ids that cannot be guessed.  Orders I and
+ * A look for one, and whatever is written after that has it in the place of
+ * "doorward-" and 32 zeros.
+ *
+ * With "sink" as its argument it is a server instead: it copies stdin to the
+ * watched file until it ends, and answers the monitor's own tools/list, and
+ * nothing else, with the result in the file DOORWARD_TEST_EVIL_TOOLS.
  */
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -50,6 +57,12 @@
 #define FDS_MAX 250 /* one message carries at most 253 */
 #define CANNOT 99
 
+/* The id of a request that the monitor itself makes. */
+#define OWN "doorward-"
+#define OWN_HEX 32u
+#define OWN_LEN (sizeof(OWN) - 1 + OWN_HEX)
+#define OWN_LINE_MAX 4096u
+
 struct order {
 	char letter;
 	uint32_t n, len;
@@ -58,6 +71,7 @@ struct order {
 
 static int monitor = DW_FD_MONITOR;
 static int orders = -1, answers;
+static char own_id[OWN_LEN + 1]; /* empty until one was seen */
 
 static _Noreturn void
 cannot(const char *what)
@@ -69,16 +83,88 @@ cannot(const char *what)
 	_exit(CANNOT);
 }
 
+/* The first own id in the text, or NULL. */
+static const char *
+find_own(const char *p, size_t n)
+{
+	const char *at = memmem(p, n, "\"" OWN, sizeof(OWN));
+
+	if (at == NULL || n - (size_t)(at - p) < OWN_LEN + 2 ||
+	    at[1 + OWN_LEN] != '"')
+		return NULL;
+	return at + 1;
+}
+
 static int
-sink(const char *path)
+learn(const char *p, size_t n)
+{
+	const char *at = find_own(p, n);
+
+	if (at == NULL)
+		return -1;
+	memcpy(own_id, at, OWN_LEN);
+	return 0;
+}
+
+static void
+answer_own(const char *line, size_t n)
+{
+	static char result[1 << 20];
+	const char *path = getenv("DOORWARD_TEST_EVIL_TOOLS");
+	const char *id = find_own(line, n);
+	ssize_t len;
+	int fd;
+
+	if (id == NULL || path == NULL ||
+	    memmem(line, n, "\"method\":\"tools/list\"", 21) == NULL)
+		return;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	len = fd == -1 ? -1 : read(fd, result, sizeof(result));
+	if (len <= 0)
+		_exit(CANNOT);
+	close(fd);
+	dprintf(STDOUT_FILENO,
+		"{\"jsonrpc\":\"2.0\",\"id\":\"%.*s\",\"result\":%.*s}\n",
+		(int)OWN_LEN, id, (int)len, result);
+}
+
+/* Only lines that are short can be the monitor's own. */
+static void
+look_for_own(const char *p, size_t n)
+{
+	static char line[OWN_LINE_MAX];
+	static size_t len;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (p[i] != '\n') {
+			if (len < sizeof(line))
+				line[len] = p[i];
+			len++;
+			continue;
+		}
+		if (len <= sizeof(line))
+			answer_own(line, len);
+		len = 0;
+	}
+}
+
+static int
+sink(void)
 {
 	static char buf[65536];
-	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	const char *path = getenv("DOORWARD_TEST_EVIL_WATCH");
+	int fd =
+	    path == NULL
+		? -1
+		: open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	ssize_t n;
 
-	while (fd != -1 && (n = read(STDIN_FILENO, buf, sizeof(buf))) > 0)
+	while (fd != -1 && (n = read(STDIN_FILENO, buf, sizeof(buf))) > 0) {
 		if (write(fd, buf, (size_t)n) != n)
 			return CANNOT;
+		look_for_own(buf, (size_t)n);
+	}
 	return fd == -1 ? CANNOT : 0;
 }
 
@@ -226,6 +312,56 @@ wait_for_bytes(uint32_t n)
 }
 
 static int
+learn_from_file(void)
+{
+	static char buf[65536];
+	const char *path = getenv("DOORWARD_TEST_EVIL_WATCH");
+	ssize_t n;
+	int fd;
+
+	for (;;) {
+		fd = path == NULL ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+		n = fd == -1 ? -1 : read(fd, buf, sizeof(buf));
+		if (fd != -1)
+			close(fd);
+		if (n > 0 && learn(buf, (size_t)n) == 0)
+			return 0;
+		usleep(1000);
+	}
+}
+
+/* What the relay has in hand, and may now tell of as it likes. */
+static int
+take_line(void)
+{
+	static char line[1 << 20];
+	size_t n = 0;
+
+	while (n < sizeof(line) && read(DW_FD_STREAM, line + n, 1) == 1) {
+		if (line[n++] != '\n')
+			continue;
+		learn(line, n);
+		return 0;
+	}
+	return -1;
+}
+
+static void
+put_in_own_id(char *p, size_t n)
+{
+	static const char place[] = OWN "00000000000000000000000000000000";
+	char *at;
+
+	if (own_id[0] == '\0')
+		return;
+	while ((at = memmem(p, n, place, OWN_LEN)) != NULL) {
+		memcpy(at, own_id, OWN_LEN);
+		n -= (size_t)(at - p) + OWN_LEN;
+		p = at + OWN_LEN;
+	}
+}
+
+static int
 drain(uint32_t n)
 {
 	static char buf[65536];
@@ -286,6 +422,10 @@ obey(const struct order *o)
 		return usleep(o->n * 1000u);
 	case 'U':
 		return wait_for_bytes(o->n);
+	case 'I':
+		return learn_from_file();
+	case 'A':
+		return take_line();
 	case 'C':
 		return close(monitor);
 	case 'S':
@@ -324,13 +464,14 @@ main(int argc, char **argv)
 	struct order o;
 	int r;
 
-	if (argc == 3 && strcmp(argv[1], "sink") == 0)
-		return sink(argv[2]);
+	if (argc == 2 && strcmp(argv[1], "sink") == 0)
+		return sink();
 	if (argc < 2)
 		return CANNOT;
 	become_the_real_one(argv);
 	open_orders();
 	while (next_order(&o)) {
+		put_in_own_id(o.p, o.len);
 		r = obey(&o);
 		free(o.p);
 		if (answers &&

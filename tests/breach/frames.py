@@ -3,6 +3,7 @@
 Written from design.md section 3 and supervisor/proto/{frames,tree}.h, not from
 the encoder that the relay uses.  Everything can be made wrong on purpose.
 """
+import json
 import struct
 
 NONE, HELLO, NOTE, EOI, TREE_PART, TREE_END, REFUSE, ENVELOPE, LINE_PART, \
@@ -29,14 +30,15 @@ LAYERS = (1 << 11) - 1
 KIND_REQUEST, KIND_NOTIFICATION, KIND_RESULT, KIND_ERROR = 1, 2, 3, 4
 IS_ERROR, TASK, INPUT, RESULT, UNREADABLE = 1, 2, 4, 8, 16
 
-# Reasons of a REFUSE in their order; the last three are the monitor's own.
+# Reasons of a REFUSE in their order; the last four are the monitor's own.
 REASONS = ["none", "not_json", "invalid_utf8", "incomplete_line", "message_too_long",
            "too_deep", "too_many_values", "lone_surrogate", "nul_in_string",
            "duplicate_key", "key_variant", "batch", "not_an_object", "no_jsonrpc",
            "id_null", "id_type", "id_too_long", "method_type", "method_too_long",
            "params_type", "not_a_message", "mixed_message", "call_without_id",
-           "too_many_tools", "id_in_flight", "too_many_in_flight", "call_params"]
-MONITORS = ("id_in_flight", "too_many_in_flight", "call_params")
+           "too_many_tools", "id_in_flight", "too_many_in_flight", "call_params",
+           "tool_name_too_long"]
+MONITORS = ("id_in_flight", "too_many_in_flight", "call_params", "tool_name_too_long")
 
 
 def header(length, kind, call=0, reserved=0):
@@ -160,9 +162,22 @@ def tools_frames(call, value):
 
 # ---- orders of evil.c ----
 
+# What evil.c writes another id in the place of, once it has seen one.
+OWN_ID = "doorward-" + "0" * 32
+
+
 def order(letter, n=0, data=b""):
     return letter.encode() + struct.pack("<II", n, len(data)) + data
 
 
 def write(data):
     return order("W", 0, data)
+
+
+def listed(call, result, ident=OWN_ID, line=None, **more):
+    """An answer with a tree: as an honest relay reports it, unless told otherwise."""
+    value = {"jsonrpc": "2.0", "id": ident, "result": result}
+    if line is None:
+        line = json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+    more.setdefault("flags", RESULT)
+    return tools_frames(call, value) + said(call, KIND_RESULT, line, ident, **more)

@@ -13,7 +13,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import dw
 import frames as f
-from arena import OPEN, OPEN_BYTES, OPEN_LINES, Arena, breach, fine, open_answered
+from arena import (OPEN, OPEN_BYTES, OPEN_LINES, Arena, breach, fine, listing_first,
+                   open_answered)
 
 # ---- what design.md section 3 and frames.h allow, and nothing else ----
 
@@ -41,6 +42,7 @@ CONTENT = r"no acceptable message|malformed|of another length"
 
 TYPES = list(range(f.TYPE_MAX + 2)) + [0x00ff, 0x0100 | f.HELLO, 0xffff]
 NOT_OPEN = 99       # an id that nobody asked under
+NEXT = {"client": 3, "server": 2}   # the call number after opening()
 
 
 def padded_tree(n, tools=False):
@@ -65,7 +67,7 @@ class Step:
 
     def __init__(self, side, state, kind, n):
         self.side, self.state, self.kind, self.n = side, state, kind, n
-        self.call = 3 if side == "client" and state != "start" else 1
+        self.call = 1 if state == "start" else NEXT[side]
         self.bring = self.rest = b""
         self.body = None        # a valid body, if there is one
         self.frame_call = 0 if kind in (f.HELLO, f.NOTE, f.EOI) else self.call
@@ -194,8 +196,9 @@ def opening(side, state):
     if state == "start":
         return f.order("P", 0)
     if side == "client":
-        return f.write(f.hello() + f.message(1, OPEN[0]) + f.message(2, OPEN[1]))
-    return f.write(f.hello()) + f.order("U", OPEN_BYTES)
+        return f.write(f.hello() + f.message(1, OPEN[0]) + f.message(2, OPEN[1])) + \
+            f.order("U", OPEN_BYTES)
+    return f.write(f.hello()) + listing_first()
 
 
 def case(side, name, orders, state="idle"):
@@ -347,7 +350,7 @@ def bad_messages():
 
 
 BAD_REFUSALS = {
-    "reason 0": f.refuse_body(0), "reason 27": f.refuse_body(27),
+    "reason 0": f.refuse_body(0), "reason 28": f.refuse_body(28),
     "reason 65535": f.refuse_body(65535),
     "sample of 81": f.refuse_body("not_json", None, 0, b"x" * 81),
     "an id of type 3": b"\1\0" + bytes(8) + b"\3\1\0x\0\0",
@@ -420,11 +423,11 @@ class Content(dw.TestCase):
         }
         for kind in (0, 5, 255):
             bodies["kind %d" % kind] = body(kind, 2, 1)
-        for flags in (16, 32, 64, 128, 255):
+        for flags in (f.RESULT | f.UNREADABLE, 32, 64, 128, 255):
             bodies["flags %d" % flags] = body(f.KIND_RESULT, 2, 1, flags=flags)
         for kind in (f.KIND_REQUEST, f.KIND_NOTIFICATION, f.KIND_ERROR):
             ident = None if kind == f.KIND_NOTIFICATION else 1
-            for flag in (f.IS_ERROR, f.TASK, f.INPUT):
+            for flag in (f.IS_ERROR, f.TASK, f.INPUT, f.UNREADABLE):
                 bodies["kind %d, flag %d" % (kind, flag)] = body(kind, 2, ident, flags=flag)
         for bad in (f.Num("1.5"), f.Num("01"), f.Num(""), b"a\0b", b"\xff", b"x" * 1025):
             bodies["id %.20r" % bad] = body(f.KIND_RESULT, 2, bad)
@@ -440,43 +443,49 @@ class Content(dw.TestCase):
                   "a key twice": {"result": f.Pairs([("tools", []), ("tools", [])])},
                   "cut short": f.Raw(f.tree(t)[:-1]), "a byte more": f.Raw(f.tree(t) + b"n"),
                   "root array": [t], "a NUL": {"result": {"tools": ["a\0"]}}}
-        out = {k: ("malformed result", f.tools_frames(1, v)) for k, v in values.items()}
-        tools = f.tools_frames(1, t)
+        out = {k: ("malformed result", f.tools_frames(2, v)) for k, v in values.items()}
+        tools = f.tools_frames(2, t)
         out["a list, then an ENVELOPE without its flag"] = (
-            "malformed ENVELOPE", tools + f.envelope(1, f.KIND_RESULT, 2, NOT_OPEN))
+            "malformed ENVELOPE", tools + f.envelope(2, f.KIND_RESULT, 2, NOT_OPEN))
         out["a list, then an error"] = (
-            "malformed ENVELOPE", tools + f.envelope(1, f.KIND_ERROR, 2, NOT_OPEN))
+            "malformed ENVELOPE", tools + f.envelope(2, f.KIND_ERROR, 2, NOT_OPEN))
+        out["a list, then an error with its flag"] = (
+            "malformed ENVELOPE",
+            tools + f.envelope(2, f.KIND_ERROR, 2, NOT_OPEN, flags=f.RESULT))
+        for name, flags in (("unreadable", f.UNREADABLE), ("both", f.RESULT | f.UNREADABLE)):
+            out["a list, then " + name] = ("malformed ENVELOPE", tools + f.envelope(
+                2, f.KIND_RESULT, 2, NOT_OPEN, flags=flags))
         return out
 
     def bad_lines(self):
-        one = f.envelope(1, f.KIND_RESULT, 10, 7)     # an open call: it would pass
-        big = f.envelope(1, f.KIND_RESULT, f.PART + 10, 7)
+        one = f.envelope(2, f.KIND_RESULT, 10, 7)     # an open call: it would pass
+        big = f.envelope(2, f.KIND_RESULT, f.PART + 10, 7)
         part = f.frame
         return {
-            "newline first": (one + part(f.LINE_PART, 1, b"\n123456789"), "newline"),
-            "newline last": (one + part(f.LINE_PART, 1, b"123456789\n"), "newline"),
-            "newline inside": (one + part(f.LINE_PART, 1, b"1234\n67890"), "newline"),
-            "a byte too many": (one + part(f.LINE_PART, 1, b"12345678901"), "another length"),
-            "a byte too few": (one + part(f.LINE_PART, 1, b"123456789"), "another length"),
-            "a first part of 1": (big + part(f.LINE_PART, 1, b"1"), "another length"),
-            "a second part too long": (big + part(f.LINE_PART, 1, b"x" * f.PART) +
-                                       part(f.LINE_PART, 1, b"x" * 11), "another length"),
-            "newline in a later part": (big + part(f.LINE_PART, 1, b"x" * f.PART) +
-                                        part(f.LINE_PART, 1, b"x" * 9 + b"\n"), "newline"),
+            "newline first": (one + part(f.LINE_PART, 2, b"\n123456789"), "newline"),
+            "newline last": (one + part(f.LINE_PART, 2, b"123456789\n"), "newline"),
+            "newline inside": (one + part(f.LINE_PART, 2, b"1234\n67890"), "newline"),
+            "a byte too many": (one + part(f.LINE_PART, 2, b"12345678901"), "another length"),
+            "a byte too few": (one + part(f.LINE_PART, 2, b"123456789"), "another length"),
+            "a first part of 1": (big + part(f.LINE_PART, 2, b"1"), "another length"),
+            "a second part too long": (big + part(f.LINE_PART, 2, b"x" * f.PART) +
+                                       part(f.LINE_PART, 2, b"x" * 11), "another length"),
+            "newline in a later part": (big + part(f.LINE_PART, 2, b"x" * f.PART) +
+                                        part(f.LINE_PART, 2, b"x" * 9 + b"\n"), "newline"),
         }
 
     def test_server(self):
         cases = []
         for name, body in self.bad_envelopes().items():
             cases.append(("malformed ENVELOPE", case("server", name, f.write(
-                f.frame(f.ENVELOPE, 1, body) + f.frame(f.LINE_PART, 1, b"{}")))))
+                f.frame(f.ENVELOPE, 2, body) + f.frame(f.LINE_PART, 2, b"{}")))))
         for name, (want, data) in self.bad_tools().items():
             cases.append((want, case("server", "tools: " + name, f.write(data))))
         for name, (data, want) in self.bad_lines().items():
             cases.append((want, case("server", "line: " + name, f.write(data))))
         for name, body in BAD_REFUSALS.items():
             cases.append(("malformed REFUSE", case("server", name, f.write(
-                f.frame(f.REFUSE, 1, body)))))
+                f.frame(f.REFUSE, 2, body)))))
         for want, out in Arena(self).play_all(cases):
             with self.subTest(out.name):
                 breach(self, out, "server", None, want)
@@ -486,9 +495,9 @@ class Content(dw.TestCase):
 
     def test_half_a_line_is_ended(self):
         """What the client has of a line is closed off before the errors."""
-        data = f.envelope(1, f.KIND_RESULT, f.PART + 10, 7) + \
-            f.frame(f.LINE_PART, 1, b"x" * f.PART) + f.frame(f.NOTE, 0, b"x")
-        begun = f.envelope(1, f.KIND_RESULT, 10, 7) + f.frame(f.NOTE, 0, b"x")
+        data = f.envelope(2, f.KIND_RESULT, f.PART + 10, 7) + \
+            f.frame(f.LINE_PART, 2, b"x" * f.PART) + f.frame(f.NOTE, 0, b"x")
+        begun = f.envelope(2, f.KIND_RESULT, 10, 7) + f.frame(f.NOTE, 0, b"x")
         cases = [(b"x" * f.PART, case("server", "half a line", f.write(data))),
                  (None, case("server", "nothing of a line", f.write(begun)))]
         for half, out in Arena(self).play_all(cases):
@@ -521,22 +530,22 @@ class Content(dw.TestCase):
     def test_call_numbers(self):
         cases = []
         for side in ("client", "server"):
-            right = 3 if side == "client" else 1
+            right = NEXT[side]
             for call in (0, right - 1, right + 1, right | 1 << 32, 2 ** 64 - 1):
                 cases.append(((side, "carries call"), f.refuse(call, "not_json")))
             for kind, body in ((f.NOTE, b"x"), (f.EOI, b"")):
                 cases.append(((side, "carries call"), f.frame(kind, 1, body)))
         whole = padded_tree(f.PART + 9)
-        for call in (2, 4, 0):
+        for call in (2, 4, 1):
             cases.append((("client", "carries call"), f.frame(
                 f.TREE_PART, 3, whole[:f.PART]) + f.frame(f.TREE_END, call, whole[f.PART:])))
             cases.append((("server", "carries call"), f.envelope(
-                1, f.KIND_RESULT, 2, NOT_OPEN) + f.frame(f.LINE_PART, call, b"{}")))
-        tools = f.tools_frames(1, {"result": {"tools": []}})
+                2, f.KIND_RESULT, 2, NOT_OPEN) + f.frame(f.LINE_PART, call - 1, b"{}")))
+        tools = f.tools_frames(2, {"result": {"tools": []}})
         cases.append((("server", "carries call"), tools + f.envelope(
-            2, f.KIND_RESULT, 2, NOT_OPEN, flags=f.RESULT)))
-        good = f.refuse(1, "not_json") + f.refuse(2, "not_json")
-        cases.append((("server", "carries call"), good + f.refuse(2, "not_json")))
+            3, f.KIND_RESULT, 2, NOT_OPEN, flags=f.RESULT)))
+        good = f.refuse(2, "not_json") + f.refuse(3, "not_json")
+        cases.append((("server", "carries call"), good + f.refuse(3, "not_json")))
         cases = [(k, case(k[0], "%s, %d bytes" % (k[0], len(d)), f.write(d))) for k, d in cases]
         for (side, want), out in Arena(self).play_all(cases):
             with self.subTest(out.name):
@@ -583,7 +592,7 @@ class Sizes(dw.TestCase):
 
     def test_tree_without_end(self):
         cases = []
-        for side, kind, call in (("client", f.TREE_PART, 3), ("server", f.RESULT_PART, 1)):
+        for side, kind, call in (("client", f.TREE_PART, 3), ("server", f.RESULT_PART, 2)):
             cases.append((side, case(side, side, f.order(
                 "L", 0, f.frame(kind, call, b"n" * f.PART)))))
         for side, out in Arena(self).play_all(cases):
@@ -615,9 +624,9 @@ def states(side):
     if side == "client":
         whole = padded_tree(f.PART + 9)
         return {"idle": b"", "tree": f.frame(f.TREE_PART, 3, whole[:f.PART])}
-    return {"idle": b"", "result": f.frame(f.RESULT_PART, 1, padded_tree(f.PART + 9, True)[:f.PART]),
-            "told": f.frame(f.RESULT_END, 1, padded_tree(200, True)),
-            "line": f.envelope(1, f.KIND_RESULT, 10, NOT_OPEN)}
+    return {"idle": b"", "result": f.frame(f.RESULT_PART, 2, padded_tree(f.PART + 9, True)[:f.PART]),
+            "told": f.frame(f.RESULT_END, 2, padded_tree(200, True)),
+            "line": f.envelope(2, f.KIND_RESULT, 10, NOT_OPEN)}
 
 
 class Truncated(dw.TestCase):
@@ -687,7 +696,7 @@ class Truncated(dw.TestCase):
         call = f.message(3, f.Pairs(CALL))
         cases = [("client", case("client", "client", f.order("B", 0, call + f.eoi()))),
                  ("server", case("server", "server", f.order("B", 0, f.said(
-                     1, f.KIND_RESULT, b'{"a":1}', 7) + f.eoi()) + f.order("C")))]
+                     2, f.KIND_RESULT, b'{"a":1}', 7) + f.eoi()) + f.order("C")))]
         for side, out in Arena(self).play_all(cases):
             with self.subTest(side):
                 fine(self, out)
