@@ -464,6 +464,113 @@ class Audit(dw.TestCase):
         self.assertEqual(said, names)
 
 
+class Policy(dw.TestCase):
+    """What doorward.yaml(5) shows, through the program."""
+
+    def setUp(self):
+        self.page = page("doorward.yaml.5")
+        self.dir = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.dir)
+        self.notes = os.path.join(self.dir, "notes")
+        os.mkdir(self.notes)
+
+    def shown(self, name):
+        """A display between its macros, with the directory put in."""
+        text = section(self.page, name)
+        text = text[text.index("\n", text.index(".Bd -literal")) + 1:
+                    text.index("\n.Ed") + 1]
+        return plain(text).replace("/home/ana", self.dir)
+
+    def write(self, name, text):
+        path = os.path.join(self.dir, name)
+        with open(path, "w") as f:
+            f.write(text)
+        return path
+
+    def check(self, text):
+        path = self.write("p.yaml", text)
+        status, out, err = dw.run("policy", "check", path)
+        return status, out.replace(path, "p.yaml"), err.replace(path, "p.yaml")
+
+    def test_example(self):
+        status, out, err = self.check(self.shown("policy"))
+        self.assertEqual((status, err), (0, ""))
+        self.assertNotIn("warning", out)
+        cases = self.write("cases.yaml", self.shown("cases"))
+        status, out, err = dw.run("policy", "test", "--policy",
+                                  os.path.join(self.dir, "p.yaml"), cases)
+        self.assertEqual((status, out, err), (0, "12 passed, 0 failed\n", ""))
+
+    def test_every_line_of_the_example_is_explained(self):
+        text = self.page[self.page.index('.\\" end policy'):
+                         self.page.index('.\\" begin cases')]
+        policy = self.shown("policy")
+        words = re.findall(r"^(\w+):", policy, re.M) + \
+            re.findall(r"^  (\w+):", policy, re.M) + \
+            re.findall(r"\bid: ([\w-]+)", policy)
+        for word in set(words) - {"rules", "tools", "sampling", "searching",
+                                  "listing", "drafting", "files",
+                                  "move_file", "redact"}:
+            self.assertRegex(text, r"(?m)^\.It (Ic|Li) %s\b" % word)
+
+    def test_mistakes(self):
+        lines = self.shown("mistakes").splitlines()
+        told = []
+        for line in lines:
+            if line.startswith("{"):
+                told.append([line, ""])
+            else:
+                told[-1][1] += " " + line.strip()
+        self.assertGreater(len(told), 7)
+        for text, want in told:
+            with self.subTest(text=text):
+                self.assertEqual(
+                    self.check(text + "\n"),
+                    (2, "", "doorward: p.yaml:%s\n" % want.strip()))
+
+    def test_sql(self):
+        """Case 050: the false alarm that the page names is one."""
+        policy = self.write("p.yaml", "version: 1\n" + self.shown("sql"))
+        alarm = re.search(r'^\.Li "(select .*)"$', self.page, re.M)[1]
+        rows = ((alarm, "deny"), ("select * from tokens", "allow"),
+                ("WITH x AS (SELECT 1)\nINSERT/**/INTO t SELECT 1", "deny"))
+        cases = self.write("cases.yaml", json.dumps({"cases": [
+            {"tool": "execute_sql", "arguments": {"sql": sql},
+             "expect": expect} for sql, expect in rows]}))
+        status, out, err = dw.run("policy", "test", "--policy", policy, cases)
+        self.assertEqual((status, out, err), (0, "3 passed, 0 failed\n", ""))
+
+    def test_layers(self):
+        status, out, err = self.check("version: 1\n" + plain(
+            "tools: {%s}\n" % re.search(
+                r'^\.Li "(send_email: .*)"$', self.page, re.M)[1]))
+        self.assertEqual((status, err), (0, ""))
+        status, out, err = dw.run("policy", "explain", "--policy",
+                                  os.path.join(self.dir, "p.yaml"), "send_email")
+        self.assertRegex(out, r"(?m)^  sink_params +\[to: address")
+        self.assertRegex(out, r"(?m)^budget: 5 calls")
+
+    def test_bounds(self):
+        """Numbers of the page that live in one file."""
+        text = re.sub(r"\s+", " ", self.page)
+        value = {}
+        for path in ("policy/path.h", "policy/pattern.h", "policy/pattern.c",
+                     "policy/judge.c", "policy/doc.h"):
+            value.update(re.findall(r"^#define (\w+) \(?(\d+)u", read(path), re.M))
+        for words, name, scale in (
+                ("longer than %d bytes,", "PATH_BYTES_MAX", 1),
+                ("a part longer than %d;", "PATH_COMPONENT_MAX", 1),
+                ("more than %d links", "PATH_LINKS_MAX", 1),
+                ("more than {:,} steps", "MATCH_STEPS", 1),
+                ("steps, %d MiB or", "MATCH_HEAP_KIB", 1024),
+                ("more than %d MiB is given up", "PATTERN_VALUE_MAX", 1 << 20),
+                ("at most %d bytes. .El", "PATTERN_TEXT_MAX", 1),
+                ("but %d for a tool that deletes", "DELETES_BUDGET", 1)):
+            n = int(value[name]) // scale
+            want = words.format(n) if "{" in words else words % n
+            self.assertIn(want, text, name)
+
+
 class Pages(dw.TestCase):
     """Form, and what each command's page has to have."""
 

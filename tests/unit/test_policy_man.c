@@ -1,7 +1,6 @@
 /*
  * doorward.yaml(5) against the loader: every key is described, the built-in
- * words are those that are hidden, the example is right.  Runs in the
- * source's top directory.
+ * words are those that are hidden.  Runs in the source's top directory.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -124,39 +123,12 @@ test_words(void **state)
 	policy_free(p);
 }
 
-static void
-test_example(void **state)
-{
-	static const char head[] = ".Bd -literal -offset indent\nversion: 1\n";
-	char *start = strstr(page, head), *end, *text;
-	struct policy *p;
-
-	(void)state;
-	assert_non_null(start);
-	start += strlen(".Bd -literal -offset indent\n");
-	end = strstr(start, "\n.Ed");
-	assert_non_null(end);
-	text = strndup(start, (size_t)(end - start) + 1);
-	p = good(text);
-	policy_lint(p);
-	if (policy_warning_count(p) > 0)
-		print_error("%s\n", policy_warning(p, 0));
-	assert_int_equal(policy_warning_count(p), 0);
-	assert_int_equal(tool(p, "delete_file").action, ACTION_BLOCK);
-	assert_int_equal(tool(p, "read_file").action, ACTION_ALLOW);
-	assert_int_equal(tool(p, "write_file").action, ACTION_ASK);
-	assert_int_equal(tool(p, "move").action, ACTION_ASK);
-	policy_free(p);
-	free(text);
-}
-
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_keys),
 	    cmocka_unit_test(test_words),
-	    cmocka_unit_test(test_example),
 	};
 
 	return cmocka_run_group_tests(tests, read_page, NULL);
