@@ -126,6 +126,7 @@ struct lines {
 };
 
 #define NEEDLES_MAX 8u
+#define NEEDLE_BYTES 96u
 
 /* The number of the first line with all n needles, from 1; 0: none. */
 static size_t
@@ -142,7 +143,32 @@ find_line(const struct lines *l, const char *const *needles, size_t n)
 	return number;
 }
 
-/* The line of a call's verdict or refusal; 0: there is none as it should be. */
+/* What is searched for in a line, with room for what is printed for it. */
+struct needles {
+	const char *list[NEEDLES_MAX];
+	char texts[NEEDLES_MAX][NEEDLE_BYTES];
+	size_t n;
+};
+
+/* One more needle: a member of the line, as it stands in its JSON. */
+static void
+need(struct needles *w, const char *key, const char *value)
+{
+	snprintf(w->texts[w->n], NEEDLE_BYTES, "\"%s\":\"%s\"", key, value);
+	w->list[w->n] = w->texts[w->n];
+	w->n++;
+}
+
+static void
+need_call(struct needles *w, size_t id, const char *event)
+{
+	w->n = 1;
+	snprintf(w->texts[0], NEEDLE_BYTES, "\"id\":%zu,", id);
+	w->list[0] = w->texts[0];
+	need(w, "event", event);
+}
+
+/* The line of a call's verdict; 0: there is none as it should be. */
 static size_t
 verdict_line(const struct lines *l, const struct demo_step *s, size_t id,
 	     int observe)
@@ -150,39 +176,51 @@ verdict_line(const struct lines *l, const struct demo_step *s, size_t id,
 	static const char *const verdicts[] = {"allow", "deny", "ask", "deny"};
 	int would =
 	    observe && (s->fate == FATE_DENIED || s->fate == FATE_ASKED);
-	const char *needles[NEEDLES_MAX];
-	char texts[5][80];
-	size_t n = 0, line;
+	struct needles w;
 
-	snprintf(texts[0], sizeof(texts[0]), "\"id\":%zu,", id);
-	snprintf(texts[1], sizeof(texts[1]), "\"tool\":\"%s\"", s->tool);
-	snprintf(texts[2], sizeof(texts[2]), "\"%s\":\"%s\"",
-		 would ? "would" : "verdict", verdicts[s->fate]);
-	snprintf(texts[3], sizeof(texts[3]), "\"contract\":\"%s\"",
-		 s->contract != NULL ? s->contract : "default");
-	snprintf(texts[4], sizeof(texts[4]), "\"%s\"",
-		 s->rule != NULL ? s->rule : "default_action");
-	needles[n++] = texts[0];
-	if (s->fate == FATE_FORBIDDEN && s->contract == NULL) {
-		needles[n++] = "\"event\":\"refusal\"";
-		needles[n++] = texts[4];
-	} else {
-		needles[n++] = "\"event\":\"verdict\"";
-		needles[n++] = texts[1];
-		needles[n++] = texts[2];
-		needles[n++] = texts[3];
-		if (s->rule != NULL)
-			needles[n++] = texts[4];
-		needles[n++] =
-		    observe ? "\"mode\":\"observe\"" : "\"mode\":\"enforce\"";
+	need_call(&w, id, "verdict");
+	need(&w, "tool", s->tool);
+	need(&w, would ? "would" : "verdict", verdicts[s->fate]);
+	need(&w, "mode", observe ? "observe" : "enforce");
+	if (s->contract != NULL) {
+		need(&w, "contract", s->contract);
+		need(&w, "id", s->rule);
 	}
-	line = find_line(l, needles, n);
-	if (line == 0 || s->fate != FATE_ASKED || observe)
-		return line;
-	needles[1] = "\"event\":\"decision\"";
-	needles[2] = "\"decision\":\"deny\"";
-	needles[3] = "\"why\":\"no_channel\"";
-	return find_line(l, needles, 4) != 0 ? line : 0;
+	return find_line(l, w.list, w.n);
+}
+
+/* The line of a message that the wire refused; 0: there is none. */
+static size_t
+refusal_line(const struct lines *l, const struct demo_step *s, size_t id)
+{
+	struct needles w;
+
+	need_call(&w, id, "refusal");
+	need(&w, "reason", s->rule);
+	return find_line(l, w.list, w.n);
+}
+
+/* 1 if an ask was decided as it has to be where there is nobody to ask. */
+static int
+was_decided(const struct lines *l, size_t id)
+{
+	struct needles w;
+
+	need_call(&w, id, "decision");
+	need(&w, "decision", "deny");
+	need(&w, "why", "no_channel");
+	return find_line(l, w.list, w.n) != 0;
+}
+
+static size_t
+call_line(const struct lines *l, const struct demo_step *s, size_t id,
+	  int observe)
+{
+	if (s->fate == FATE_FORBIDDEN && s->contract == NULL)
+		return refusal_line(l, s, id);
+	if (s->fate == FATE_ASKED && !observe && !was_decided(l, id))
+		return 0;
+	return verdict_line(l, s, id, observe);
 }
 
 static void
@@ -199,22 +237,42 @@ tell_line(const struct demo_step *s, size_t line, int observe)
 	       s->contract != NULL ? s->contract : "wire", s->rule);
 }
 
+/* The line that says that a tool is not what it was; 0: there is none. */
+static size_t
+changed_line(const struct lines *l, const char *tool)
+{
+	struct needles w;
+
+	w.n = 0;
+	need(&w, "event", "pin");
+	need(&w, "what", "changed");
+	need(&w, "tool", tool);
+	return find_line(l, w.list, w.n);
+}
+
 static void
 check_lines(struct demo *d, const struct demo_round *r, const struct lines *l)
 {
-	size_t at[DEMO_STEPS_MAX] = {0}, i;
+	size_t at[DEMO_STEPS_MAX] = {0}, changed = 0, i;
 	int before = d->failures;
 
 	for (i = 0; i < r->n; i++) {
-		at[i] = verdict_line(l, &r->steps[i], i + 1, r->observe);
+		at[i] = call_line(l, &r->steps[i], i + 1, r->observe);
 		if (at[i] == 0)
 			demo_failed(d, "audit: no such line for %s",
 				    r->steps[i].tool);
 	}
+	if (r->hidden != NULL)
+		changed = changed_line(l, r->hidden);
+	if (r->hidden != NULL && changed == 0)
+		demo_failed(d, "audit: no line says that %s changed",
+			    r->hidden);
 	if (d->failures != before)
 		return;
-	printf("  audit.jsonl: a line for each of %zu calls, among them\n",
-	       r->n);
+	printf("  audit.jsonl: a line for each of %zu calls; look at\n", r->n);
+	if (changed != 0)
+		printf("      line %3zu  %-11s %-7s %s\n", changed, "changed",
+		       "pin", r->hidden);
 	for (i = 0; i < r->n; i++)
 		if (r->steps[i].fate != FATE_ALLOWED)
 			tell_line(&r->steps[i], at[i], r->observe);

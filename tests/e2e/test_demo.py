@@ -96,9 +96,13 @@ class Demo(dw.TestCase):
         with open(os.path.join(kept, "state", "audit.jsonl")) as f:
             lines = [json.loads(line) for line in f]
         told = re.findall(r"^      line +(\d+)  (would )?(\w+) +(\w+) +(\S+)$", out, re.M)
-        self.assertEqual(len(told), 13)
+        self.assertEqual(len(told), 14)
         for number, would, word, contract, rule in told:
             line = lines[int(number) - 1]
+            if word == "changed":
+                self.assertEqual((line["event"], line["what"], line["tool"]),
+                                 (contract, word, rule))
+                continue
             if word == "refuse":
                 self.assertEqual((line["event"], line["reason"]), ("refusal", rule))
                 continue
@@ -188,7 +192,8 @@ class Demo(dw.TestCase):
             "reply_ticket: this call was to be denied",
             "pins diff: the new description is not shown",
             "spool: a mail of the changed tool got through",
-            "audit: no such line for reply_ticket"]), out)
+            "audit: no such line for reply_ticket",
+            "audit: no line says that reply_ticket changed"]), out)
 
     def test_fails_where_the_server_does_nothing(self):
         """It answers as it should, and the disk says otherwise."""
