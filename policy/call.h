@@ -104,6 +104,10 @@ struct policy_places {
 	size_t own_count;
 	policy_readlink_fn *readlink;
 	void *arg;
+	/* Further directories, absolute, that the server may take relative
+	 * names from; looked at by self alone. */
+	const char *const *bases;
+	size_t base_count;
 };
 
 struct policy_call {

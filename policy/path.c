@@ -147,6 +147,17 @@ append(struct path_walk *w, const char *name, size_t len)
 	return 0;
 }
 
+/* Nothing is there by this name, but perhaps by another spelling of it. */
+static int
+missing(struct path_walk *w, const char *name, size_t len)
+{
+	if (!w->loose && path_other_spelling(name, len))
+		return refuse(w, "a part of it does not exist and has letters "
+				 "that can be written in another way");
+	w->missing++;
+	return 0;
+}
+
 /* One component that is no dot.  0 to go on, or -1 with why. */
 static int
 enter(struct path_walk *w, const char *name, size_t len)
@@ -158,10 +169,8 @@ enter(struct path_walk *w, const char *name, size_t len)
 		return -1;
 	if (w->visit != NULL && w->visit(w->arg, w->path, w->len) != 0)
 		return refuse(w, NULL);
-	if (w->missing > 0 || len > PATH_COMPONENT_MAX) {
-		w->missing++;
-		return 0;
-	}
+	if (w->missing > 0 || len > PATH_COMPONENT_MAX)
+		return missing(w, name, len);
 	switch (look(w, target, sizeof(target), &n)) {
 	case FOUND_PLAIN:
 		return 0;
@@ -175,8 +184,7 @@ enter(struct path_walk *w, const char *name, size_t len)
 		w->why = NULL;
 		break;
 	}
-	w->missing = 1;
-	return 0;
+	return missing(w, name, len);
 }
 
 enum path_status

@@ -10,8 +10,9 @@
  * the server opens the path later, and who can make or swap a link in a
  * directory on the way in between leads it elsewhere; only a cage of the
  * server's own stops that.  Hard links, mounts and directories that ignore
- * case are not seen by readlink(2).  A tool that removes or renames acts on
- * a link itself, not on where it leads.
+ * case are not seen by readlink(2); nor is a link whose name has a decomposed
+ * letter, where a server takes the composed one for it.  A tool that removes or
+ * renames acts on a link itself, not on where it leads.
  */
 #ifndef DW_POLICY_PATH_H
 #define DW_POLICY_PATH_H
@@ -91,6 +92,16 @@ int path_has_dotdot(const char *text, size_t len);
  * doorward.yaml(5).  What a relative path needs is not looked at.
  */
 const char *path_ambiguity(const char *text, size_t len);
+
+/* 1 if one component may have another spelling, as far as that can be told
+ * by its letters: some servers take either for the other. */
+int path_other_spelling(const char *name, size_t len);
+
+/*
+ * The three letters that Unicode's form C replaces by ASCII, so replaced: in
+ * a copy that the caller frees; NULL if the text has none of them.
+ */
+char *path_in_ascii(const char *text);
 
 /*
  * If the text is a file: URL (RFC 8089), 1 and the decoded path in out (size

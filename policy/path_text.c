@@ -2,9 +2,11 @@
  * What a text is as a path before anybody follows it: ambiguous, or a file:
  * URL.  Pure functions over bytes that a stranger chose.
  */
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "proto/alloc.h"
 #include "proto/text.h"
 
 #include "policy.h"
@@ -29,6 +31,68 @@ blank_or_quote(uint32_t cp)
 		if (cp == others[i])
 			return 1;
 	return 0;
+}
+
+/*
+ * Letters that Unicode writes in another way as well (canonical equivalence,
+ * UAX #15): combining marks, and what its form C replaces.  A server that
+ * looks for a name in every spelling finds what readlink(2) does not.  Left
+ * out are the scripts of India and Tibet, whose ordinary texts have them.
+ */
+int
+path_other_spelling(const char *name, size_t len)
+{
+	static const struct {
+		uint32_t from, to;
+	} ranges[] = {{0x300, 0x36f},    {0x374, 0x374},   {0x37e, 0x37e},
+		      {0x387, 0x387},    {0x1160, 0x11ff}, {0x1f71, 0x1f71},
+		      {0x1f73, 0x1f73},  {0x1f75, 0x1f75}, {0x1f77, 0x1f77},
+		      {0x1f79, 0x1f79},  {0x1f7b, 0x1f7b}, {0x1f7d, 0x1f7d},
+		      {0x1fbb, 0x1fbb},  {0x1fbe, 0x1fbe}, {0x1fc9, 0x1fc9},
+		      {0x1fcb, 0x1fcb},  {0x1fd3, 0x1fd3}, {0x1fdb, 0x1fdb},
+		      {0x1fe3, 0x1fe3},  {0x1feb, 0x1feb}, {0x1fee, 0x1fef},
+		      {0x1ff9, 0x1ff9},  {0x1ffb, 0x1ffb}, {0x1ffd, 0x1ffd},
+		      {0x2000, 0x2001},  {0x2126, 0x2126}, {0x212a, 0x212b},
+		      {0x2329, 0x232a},  {0x2adc, 0x2adc}, {0x3099, 0x309a},
+		      {0xf900, 0xfaff},  {0xfb1d, 0xfb4e}, {0x1d15e, 0x1d1c0},
+		      {0x2f800, 0x2fa1d}};
+	uint32_t cp = 0;
+	size_t i, j, k;
+
+	for (i = 0; i < len; i += k) {
+		k = text_utf8_next(name + i, len - i, &cp);
+		if (k == 0)
+			return 1;
+		for (j = 0; j < sizeof(ranges) / sizeof(ranges[0]); j++)
+			if (cp >= ranges[j].from && cp <= ranges[j].to)
+				return 1;
+	}
+	return 0;
+}
+
+char *
+path_in_ascii(const char *text)
+{
+	static const struct {
+		const char *from;
+		char to;
+	} letters[] = {
+	    {"\xe2\x84\xaa", 'K'}, {"\xcd\xbe", ';'}, {"\xe1\xbf\xaf", '`'}};
+	char *copy = NULL, *at;
+	size_t i, n;
+
+	for (i = 0; i < sizeof(letters) / sizeof(letters[0]); i++) {
+		if (strstr(text, letters[i].from) == NULL)
+			continue;
+		if (copy == NULL)
+			copy = xstrdup(text);
+		n = strlen(letters[i].from);
+		while ((at = strstr(copy, letters[i].from)) != NULL) {
+			*at = letters[i].to;
+			memmove(at + 1, at + n, strlen(at + n) + 1);
+		}
+	}
+	return copy;
 }
 
 /* SCHEME://, which some servers open over the network. */

@@ -36,6 +36,7 @@ struct self {
 	int above;                     /* 1: ask, 2: deny what has ours in it */
 	int cwd_known;                 /* cwd_guard is set */
 	const struct guard *cwd_guard; /* the server's directory is in it */
+	size_t starts;                 /* that a relative name has */
 	size_t steps;                  /* calls of readlink */
 	size_t passed;                 /* places */
 	int exhausted;
@@ -54,6 +55,9 @@ self_new(const struct policy_places *places, struct findings *f)
 
 	s->places = places;
 	s->f = f;
+	s->starts = 1 + places->base_count;
+	if (s->starts > SELF_STARTS_MAX)
+		s->starts = SELF_STARTS_MAX;
 	return s;
 }
 
@@ -78,7 +82,8 @@ visit_only(void *arg, const char *path, size_t len)
 	(void)path;
 	(void)len;
 	s->passed++;
-	if (s->steps > SELF_STEPS_MAX || s->passed > SELF_PLACES_MAX)
+	if (s->steps / s->starts > SELF_STEPS_MAX ||
+	    s->passed / s->starts > SELF_PLACES_MAX)
 		s->exhausted = 1;
 	return s->exhausted;
 }
@@ -233,25 +238,22 @@ look_above(struct self *s)
 			     g->what == GUARD_CLIENT ? HIT_ABOVE : HIT_START);
 }
 
-/* The server's directory may be in a guarded one. */
-static void
-look_around(struct self *s)
+/* A directory that names are relative to may be in a guarded one. */
+static const struct guard *
+guard_around(struct self *s, const char *dir)
 {
-	const char *cwd = s->places->cwd;
-	const struct guard *g;
+	const struct guard *g, *found = NULL;
 	size_t i, root = 0;
 
-	for (i = 1; !s->cwd_known && i <= strlen(cwd); i++) {
-		if (cwd[i] != '/' && cwd[i] != '\0')
+	for (i = 1; i <= strlen(dir); i++) {
+		if (dir[i] != '/' && dir[i] != '\0')
 			continue;
 		g = NULL;
-		while ((g = guard_match(g, cwd, i, &root)) != NULL)
-			if (g->where != GUARD_HOME || is_home(s, cwd, root))
-				s->cwd_guard = g;
+		while ((g = guard_match(g, dir, i, &root)) != NULL)
+			if (g->where != GUARD_HOME || is_home(s, dir, root))
+				found = g;
 	}
-	s->cwd_known = 1;
-	if (s->cwd_guard != NULL)
-		note_guard(s, s->cwd_guard);
+	return found;
 }
 
 /* Follows one reading of a name. */
@@ -384,6 +386,33 @@ home_part(const char *text, size_t len, int *unsure)
 	return n;
 }
 
+/*
+ * A relative name, from everywhere that the server may start at: a file
+ * server takes names below the directories it was given, not below its own.
+ */
+static void
+check_relative(struct self *s, const char *text, size_t len)
+{
+	const struct policy_places *p = s->places;
+	const struct guard *g;
+	size_t i;
+
+	if (p->cwd != NULL && p->cwd[0] == '/') {
+		if (!s->cwd_known)
+			s->cwd_guard = guard_around(s, p->cwd);
+		s->cwd_known = 1;
+		if (s->cwd_guard != NULL)
+			note_guard(s, s->cwd_guard);
+		check_name(s, p->cwd, text, len);
+	}
+	for (i = 0; i < p->base_count && s->hit < HIT_CLIENT; i++) {
+		g = guard_around(s, p->bases[i]);
+		if (g != NULL)
+			note_guard(s, g);
+		check_name(s, p->bases[i], text, len);
+	}
+}
+
 static void
 check_reading(struct self *s, const char *text, size_t len)
 {
@@ -406,10 +435,7 @@ check_reading(struct self *s, const char *text, size_t len)
 			return;
 	}
 	s->unsure = 0;
-	if (s->places->cwd != NULL && s->places->cwd[0] == '/') {
-		look_around(s);
-		check_name(s, s->places->cwd, text, len);
-	}
+	check_relative(s, text, len);
 }
 
 static int
@@ -419,15 +445,13 @@ trimmable(char c)
 	       c == '`';
 }
 
-/* The string as it is, and as a server that tidies it up takes it. */
+/* The text as it is, and as a server that tidies it up takes it. */
 static void
-check_string(struct self *s, const char *text)
+check_spelling(struct self *s, const char *text)
 {
 	size_t len = strlen(text), n = len;
 	const char *p = text;
 
-	s->hit = HIT_NOT;
-	s->unsure = 0;
 	while (n > 0 && trimmable(p[0])) {
 		p++;
 		n--;
@@ -438,6 +462,22 @@ check_string(struct self *s, const char *text)
 		check_reading(s, text, len);
 	if (s->hit < HIT_CLIENT)
 		check_reading(s, p, n);
+}
+
+static void
+check_string(struct self *s, const char *text)
+{
+	char *other;
+
+	s->hit = HIT_NOT;
+	s->unsure = 0;
+	check_spelling(s, text);
+	if (s->hit >= HIT_CLIENT || strlen(text) > PATH_BYTES_MAX)
+		return;
+	other = path_in_ascii(text);
+	if (other != NULL)
+		check_spelling(s, other);
+	free(other);
 }
 
 static const char *

@@ -14,8 +14,11 @@ struct policy_call;
 struct policy_places;
 struct policy_view;
 
-#define SELF_STEPS_MAX 100000u   /* calls of readlink for one call */
+/* For one call, and for each directory that relative names may start at, as
+ * long as there are few. */
+#define SELF_STEPS_MAX 100000u   /* calls of readlink */
 #define SELF_PLACES_MAX 1000000u /* places passed on the way */
+#define SELF_STARTS_MAX 4u
 
 /* What the call may do with a string. */
 enum self_use {

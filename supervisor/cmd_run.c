@@ -401,6 +401,10 @@ find_own(struct monitor *m, const struct paths *p)
 	places_init(&places, p->state, p->run, m->packs_dir, m->policy_files,
 		    m->policy_file_count);
 	m->places = places.p;
+	m->bases = xcalloc(1, sizeof(*m->bases));
+	bases_command(m->bases, m->command, m->places.home);
+	m->places.bases = (const char *const *)m->bases->v;
+	m->places.base_count = m->bases->n;
 }
 
 static long

@@ -13,6 +13,7 @@
 
 #include "answer.h"
 #include "audit.h"
+#include "bases.h"
 #include "calls.h"
 #include "event.h"
 #include "judge.h"
@@ -69,6 +70,20 @@ note_client(struct monitor *m, const struct message *msg)
 	name = message_member(info, "name");
 	if (cJSON_IsString(name) && strlen(name->valuestring) <= 200)
 		audit_identity(m->audit, NULL, NULL, name->valuestring, NULL);
+}
+
+/* Roots are where a file server lets names begin.  In 2026-07-28 they come
+ * with the request that a server put off for them. */
+static void
+note_roots(struct monitor *m, const struct message *msg)
+{
+	const cJSON *responses = message_member(msg->params, "inputResponses");
+	const cJSON *one;
+
+	bases_roots(m->bases, message_member(msg->root, "result"));
+	if (cJSON_IsObject(responses))
+		cJSON_ArrayForEach(one, responses) bases_roots(m->bases, one);
+	m->places.base_count = m->bases->n;
 }
 
 static void
@@ -263,6 +278,7 @@ void
 client_message(struct monitor *m, struct message *msg)
 {
 	m->count.client_messages++;
+	note_roots(m, msg);
 	switch (msg->kind) {
 	case KIND_REQUEST:
 		note_client(m, msg);

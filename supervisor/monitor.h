@@ -20,6 +20,7 @@
 #include "pins.h"
 
 struct audit;
+struct bases;
 struct calls;
 struct message;
 struct monitor;
@@ -134,6 +135,7 @@ struct monitor {
 	struct nametab *noted; /* what was told of them once */
 	char *version, *instructions; /* of the server; NULL: not said */
 	struct policy_places places;
+	struct bases *bases; /* places points into it */
 
 	struct counters count;
 	unsigned notes;      /* dropped lines told on stderr */

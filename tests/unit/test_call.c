@@ -41,8 +41,12 @@ static void
 judge_by(struct policy *p, const char *name, const char *schema_text,
 	 const char *args_text, uint64_t attempt, struct result *r)
 {
-	struct policy_places places = {"/home/me", "/home/me",    own,
-				       1,          fake_readlink, &fake};
+	struct policy_places places = {.cwd = "/home/me",
+				       .home = "/home/me",
+				       .own = own,
+				       .own_count = 1,
+				       .readlink = fake_readlink,
+				       .arg = &fake};
 	cJSON *schema = schema_text != NULL ? json(schema_text) : NULL;
 	cJSON *args = args_text != NULL ? json(args_text) : NULL;
 	struct policy_view *v =

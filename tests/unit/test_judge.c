@@ -38,7 +38,7 @@ judge_tool(const struct policy *p, const char *name, struct verdict *v)
 {
 	struct policy_view *view =
 	    policy_view_new(p, name, strlen(name), NULL, NULL);
-	struct policy_places places = {NULL, NULL, NULL, 0, NULL, NULL};
+	struct policy_places places = {0};
 	struct policy_call call = {name, strlen(name), NULL, 1, &places};
 
 	memset(v, 0, sizeof(*v));

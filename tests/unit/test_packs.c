@@ -194,7 +194,7 @@ judge(const struct policy *p, const struct row *r, const char *from)
 {
 	const char *command[] = {"npx", r->package, NULL};
 	const struct policy_places places = {
-	    "/nonexistent", "/nonexistent", NULL, 0, no_link, NULL};
+	    .cwd = "/nonexistent", .home = "/nonexistent", .readlink = no_link};
 	struct findings f = {NULL, 0, 0};
 	struct policy_call c = {.tool = r->tool,
 				.tool_len = strlen(r->tool),

@@ -616,10 +616,32 @@ test_below(void **state)
 	assert_false(path_is_below("/", 1, "/a", 2));
 }
 
+/* A name that is not there by this spelling may be by another. */
+static void
+test_other_spelling(void **state)
+{
+	struct setup s;
+	char *ascii;
+
+	(void)state;
+	set_up(&s, "/srv/work");
+	expect(&s, "/srv/work/caf\xc3\xa9/x", 1);    /* composed */
+	expect(&s, "/srv/work/cafe\xcc\x81/x", 0);   /* decomposed */
+	expect(&s, "/srv/work/new/cafe\xcc\x81", 0); /* at any depth */
+	expect(&s, "/srv/work/\xe2\x84\xaa", 0);     /* Kelvin, or K */
+	expect(&s, "/srv/work/\xe0\xa4\x95\xe0\xa4\xbe", 1);
+	expect(&s, "/srv/work/\xe6\x96\x87\xe4\xbb\xb6", 1);
+	ascii = path_in_ascii("\xe2\x84\xaa\xcd\xbe\xe1\xbf\xaf\xe2\x84\xaa");
+	assert_string_equal(ascii, "K;`K");
+	free(ascii);
+	assert_null(path_in_ascii("/srv/K\xc3\xa9"));
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_other_spelling),
 	    cmocka_unit_test(test_case_056_fake),
 	    cmocka_unit_test(test_case_056_real),
 	    cmocka_unit_test(test_links),

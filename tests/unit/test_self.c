@@ -418,6 +418,57 @@ test_cwd_in_guarded(void **state)
 	cJSON_Delete(v);
 }
 
+/* What the server's command or the client names as its directories. */
+static void
+test_bases(void **state)
+{
+	static const char *const bases[] = {"/data/me", "/srv"};
+	static const char *const bad[] = {
+	    ".config/doorward/policy.yaml", "./.config/doorward",
+	    "x/../.config/doorward/policy.yaml", "../me/.config/doorward"};
+	struct policy_places p = places();
+	struct findings f = {NULL, 0, 0};
+	size_t i, n;
+	cJSON *v;
+
+	(void)state;
+	for (n = 0; n < 2; n++) {
+		p.bases = bases;
+		p.base_count = n;
+		for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+			v = cJSON_CreateString(bad[i]);
+			self_judge_value(&p, v, SELF_READS, &f);
+			assert_int_equal(outcome(&f),
+					 n == 0 ? NOTHING : DENIES);
+			cJSON_Delete(v);
+		}
+		v = cJSON_CreateString("texts/todo.md");
+		self_judge_value(&p, v, SELF_WRITES, &f);
+		assert_int_equal(outcome(&f), NOTHING);
+		cJSON_Delete(v);
+	}
+}
+
+static void
+test_other_spelling(void **state)
+{
+	static const char *const kept[] = {"/data/Karl/state"};
+	struct policy_places p = places();
+	struct findings f = {NULL, 0, 0};
+	/* U+212A, which a server may take for a K */
+	cJSON *v = json("\"/data/\xe2\x84\xaa"
+			"arl/state/audit.jsonl\"");
+
+	(void)state;
+	self_judge_value(&p, v, SELF_READS, &f);
+	assert_int_equal(outcome(&f), NOTHING);
+	p.own = kept;
+	p.own_count = 1;
+	self_judge_value(&p, v, SELF_READS, &f);
+	assert_int_equal(outcome(&f), DENIES);
+	cJSON_Delete(v);
+}
+
 static void
 test_cost(void **state)
 {
@@ -515,6 +566,8 @@ main(void)
 	    cmocka_unit_test(test_nested),
 	    cmocka_unit_test(test_unknown_places),
 	    cmocka_unit_test(test_cwd_in_guarded),
+	    cmocka_unit_test(test_bases),
+	    cmocka_unit_test(test_other_spelling),
 	    cmocka_unit_test(test_cost),
 	    cmocka_unit_test(test_what_is_written),
 	};
