@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <cjson/cJSON.h>
 #include <cmocka.h>
 
@@ -514,15 +513,6 @@ test_never_loses(void **state)
 			policy_free(p);
 		}
 	}
-}
-
-static double
-seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 /* n rules and entries, t0 to tN; the last rule repeats the first's name. */
