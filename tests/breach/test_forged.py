@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import dw
 import frames as f
-from arena import OPEN_LINES, POLICY, Arena, environment, judged, testing
+from arena import OPEN_LINES, POLICY, TOOLS, Arena, environment, judged, testing
 
 
 class Evil(dw.Wrapped):
@@ -37,6 +37,7 @@ class Evil(dw.Wrapped):
         self.evil = self.evil_listener.accept()[0]
         test.addCleanup(self.evil.close)
         self.call_number = 0
+        self.asked = []         # own tools/list that nobody has answered yet
         if hello:
             self.say(f.hello())
 
@@ -77,8 +78,37 @@ class Evil(dw.Wrapped):
         self.call_number += n
         return self.call_number
 
+    def take_listing(self, line):
+        """Behind a fallen relay of the server's nobody answers unasked."""
+        if self.side == "client":
+            return super().take_listing(line)
+        if not dw.OWN_LISTING.search(line):
+            return False
+        self.listings += 1
+        self.asked.append(json.loads(line)["id"])
+        return True
+
+    def own_id(self):
+        """The id of the oldest own tools/list that waits for its answer."""
+        return self.pump(lambda: self.asked and self.asked.pop(0), what="the monitor's listing")
+
+    def forge_list(self, tools=TOOLS, ident=None, **more):
+        """The server's relay answers the monitor's own listing."""
+        self.say(f.listed(self.next(), {"tools": tools}, ident or self.own_id(), **more))
+
+    def prime(self, *called):
+        """The tools, with those called besides, are listed for a call that is denied."""
+        self.called.update(called)
+        if self.side == "client":
+            self.forge(tool_call("prime", "delete_x"))
+        else:
+            self.send_client(tool_call("prime", "delete_x"))
+            self.forge_list()
+        self.test.assertDenied(self.recv_client(), "prime", "no-deletes")
+
     def forge(self, *messages):
         """The client's relay claims these messages, in one write."""
+        self.called.update(dw.called(b"".join(map(dw.as_line, messages))))
         self.say(b"".join(f.message(self.next(), m) for m in messages))
 
     def forge_said(self, kind, line, ident=None, method=b"", **more):
@@ -192,6 +222,7 @@ class FallenClient(dw.TestCase):
     def test_ids(self):
         """Reuse of open, cancelled and answered ids, in one batch and later."""
         w = self.evil()
+        w.prime("delete_1")
         w.forge(tool_call(1), tool_call(1), cancel(1), tool_call(1), cancel(1), cancel(2),
                 tool_call(f.Num("-0")), tool_call(0), tool_call("0"))
         got = [w.recv_client() for _ in range(3)]
@@ -209,6 +240,7 @@ class FallenClient(dw.TestCase):
     def test_long_tool_name(self):
         """Names are bounded: in the audit, and in the table of open calls."""
         w = self.evil()
+        w.prime("x" * 1024)
         w.forge(tool_call(1, "x" * 1024), tool_call(2, "x" * 1025),
                 tool_call(3, "x" * (8 * f.MIB)))
         self.assertEqual(w.recv_server()["id"], 1)
@@ -221,9 +253,11 @@ class FallenClient(dw.TestCase):
     def test_the_honest_client_hears_of_the_end(self):
         """Denials that wait for the audit are not lost in a breach."""
         w = self.evil()
+        w.prime()
+        before = w.server_in.total
         # It may not live to say that it has written this.
-        w.give("W", 0, f.message(1, tool_call(1, "delete_x")) + f.message(2, tool_call(2)) +
-               f.refuse(3, "not_json", 3) + f.eoi() + b"x")
+        w.give("W", 0, f.message(2, tool_call(1, "delete_x")) + f.message(3, tool_call(2)) +
+               f.refuse(4, "not_json", 3) + f.eoi() + b"x")
         self.assertEqual(w.wait(), 70)
         got = {}
         for line in w.client_out.lines:
@@ -233,7 +267,7 @@ class FallenClient(dw.TestCase):
         self.assertDenied(got[1], 1)
         self.assertError(got[2], 2, 1003)
         self.assertError(got[3], 3, -32700)
-        self.assertEqual(w.server_in.total, 0)
+        self.assertEqual(w.server_in.total, before)
 
     def test_before_the_other_relay_has_reported(self):
         """Nothing is forwarded before both relays are confined."""
@@ -243,8 +277,10 @@ class FallenClient(dw.TestCase):
         self.assertEqual(w.server_in.total, 0)
         self.assertEqual(w.audit(), [])
         w.say(f.hello())
+        w.forge_list()
         w.forwarded(tool_call(1))
-        self.assertEqual([x["event"] for x in w.audit()][:2], ["session_start", "verdict"])
+        events = [x["event"] for x in w.audit() if x["event"] != "pin"]
+        self.assertEqual(events, ["session_start", "verdict"])
 
     def flood(self, w, data, count, most):
         """Writes data count times; the monitor's memory stays below most."""
@@ -267,6 +303,7 @@ class FallenClient(dw.TestCase):
     def test_floods(self):
         """Of notes, notifications, denied calls and refusals."""
         w = self.evil()
+        w.prime()
         w.client_out.keep = w.server_in.keep = False
         small = f.note(b"n")
         self.assertEqual(self.flood(w, small * 1000, 300, 24)[0], b"k")
@@ -285,6 +322,7 @@ class FallenClient(dw.TestCase):
     def test_requests_and_cancellations(self):
         """Open and cancelled requests are both bounded in number."""
         w = self.evil()
+        w.prime("t" * 900)
         w.client_out.keep = w.server_in.keep = False
         pad = "p" * 900
         for _ in range(6):
@@ -299,12 +337,15 @@ class FallenClient(dw.TestCase):
         self.assertEqual(self.flood(w, data, 1, 48)[0], b"k")
         w.pump(lambda: len([x for x in w.audit() if x["event"] == "refusal"]) >= 6000 - 4096,
                20, "refusals")
+        self.assertGreater(len([x for x in w.audit() if x.get("tool") == "t" * 900 and
+                                x.get("verdict") == "allow"]), 6000)
 
     def test_answers_nobody_reads(self):
         """A client that does not read stops its relay, not the memory."""
         w = self.evil()
+        w.prime()
         w.client_out.paused = True
-        data = b"".join(f.message(i + 1, tool_call(i, "delete_x")) for i in range(60000))
+        data = b"".join(f.message(w.next(), tool_call(i, "delete_x")) for i in range(60000))
         w.give("W", 0, data)
         w.pump_for(2)
         if not dw.SAN:
@@ -317,13 +358,15 @@ class FallenServer(dw.TestCase):
     def evil(self, **kwargs):
         return Evil(self, "server", **kwargs)
 
-    def session(self, legacy=True):
+    def session(self, legacy=True, primed=True):
         w = self.evil()
         if legacy:
             w.send_client({"jsonrpc": "2.0", "id": "i", "method": "initialize", "params": {}})
             w.recv_server()
             w.forge_said(f.KIND_RESULT, b"init", "i")
             self.assertEqual(w.client_line(), b"init")
+        if primed:
+            w.prime()
         return w
 
     def both_ways(self, w):
@@ -626,6 +669,7 @@ def honest_server(rng):
                         f.said(c, f.KIND_RESULT, b"{}", 7, flags=f.RESULT)],
              lambda c: [f.said(c, f.KIND_NOTIFICATION, b"x" * 3000, None, b"notifications/x")]]
     rng.shuffle(parts)
+    parts.insert(0, lambda c: [f.listed(c, {"tools": TOOLS})])
     out = [f.hello()]
     for i, part in enumerate(parts):
         out += part(i + 1)
@@ -676,17 +720,20 @@ class Mutated(dw.TestCase):
             orders = f.write(data)
             if side == "server":
                 first = len(f.hello())
-                orders = f.write(data[:first]) + f.order("P", 5) + f.write(data[first:])
+                orders = f.write(data[:first]) + f.order("A") + f.write(data[first:])
             cases.append((n, {"side": side, "name": "%s, seed %d, %d: %s" % (
                 side, seed, n, data.hex()[:20000]), "orders": orders + f.order("C"),
                 "lines": b"".join(OPEN_LINES) if side == "server" else b""}))
         ends = {0: 0, 70: 0}
-        for _, out in Arena(self, workers=3).play_all(cases):
+        forwarded = 0
+        for _, out in Arena(self, workers=3, lists=True).play_all(cases):
             self.assertIn(out.status, ends, out)
             ends[out.status] += 1
             self.assertEqual(len(out.of("breach")), 1 if out.status == 70 else 0, out)
             judged(self, out)
+            forwarded += b'"method":"tools/call"' in out.server
         self.assertGreater(min(ends.values()), count // 20, ends)
+        self.assertGreater(forwarded, count // 10)
 
     def test_client(self):
         self.mutations("client", 400, 1)

@@ -31,6 +31,7 @@ PART_MAX = 256 * 1024
 TYPES = {1: "HELLO", 2: "NOTE", 3: "EOI", 4: "TREE_PART", 5: "TREE_END",
          6: "REFUSE", 7: "ENVELOPE", 8: "LINE_PART", 9: "RESULT_PART",
          10: "RESULT_END"}
+RESULT, UNREADABLE = 8, 16      # flags of an ENVELOPE
 REASONS = {1: "GRAMMAR", 2: "UTF8", 3: "INCOMPLETE", 4: "TOO_LONG",
            5: "DEPTH", 9: "DUPLICATE", 11: "ARRAY", 13: "JSONRPC"}
 
@@ -288,12 +289,48 @@ class Reading(unittest.TestCase):
         self.assertEqual((raw, tools), (line, loads(line)))
         self.assertEqual(envelope.flags, 8)
 
-    def test_listing_that_cannot_be_a_tree(self):
-        for bad in (b'"a\\u0000"', b'"\\ud800"', b'{"k":1,"k":2}'):
-            line = (b'{"jsonrpc":"2.0","id":1,"result":{"tools":'
-                    b'[{"name":%s}]}}' % bad)
-            (_, (envelope, raw, tools)), = all_of(line + b"\n", "server")
-            self.assertEqual((raw, tools, envelope.flags), (line, None, 0))
+    def told(self, result, **also):
+        """(flags, tree) of an answer whose result has this text."""
+        line = b'{"jsonrpc":"2.0","id":1,"result":%s%s}' % (
+            result, b"".join(b',"%s":%s' % (k.encode(), v) for k, v in also.items()))
+        (_, (envelope, raw, tools)), = all_of(line + b"\n", "server")
+        self.assertEqual((raw, envelope.kind, envelope.id), (line, 3, "1"))
+        return envelope.flags, tools
+
+    def test_tool_that_cannot_be_a_tree(self):
+        """It becomes null in its place; the others are told."""
+        good = {"name": "good", "n": ("number", "1.0")}
+        for bad in (b'{"name":"a\\u0000"}', b'{"name":"\\ud800"}', b'{"a\\u0000":1}',
+                    b'{"name":"a","name":"b"}', b'{"name":"a","x":[{"k":1,"\\u006b":2}]}',
+                    b'"\\udc00"'):
+            flags, told = self.told(b'{"tools":[{"name":"good","n":1.0}, %s ,'
+                                    b'{"name":"good","n":1.0}],"nextCursor":"c"}' % bad)
+            self.assertEqual(flags, RESULT, bad)
+            self.assertEqual(told["result"], {"tools": [good, None, good], "nextCursor": "c"})
+
+    def test_fault_outside_the_tools(self):
+        """No tree at all: what cannot be read in one way only is not told."""
+        listed = b'"tools":[{"name":"a"}]'
+        for result in (b'{%s,"nextCursor":"\\u0000"}' % listed, b'{%s,"x":"\\ud800"}' % listed,
+                       b'{%s,"x":1,"x":2}' % listed, b'{%s,%s}' % (listed, listed),
+                       b'{%s,"too\\u006cs":[]}' % listed, b'{"_meta":{"a":1,"a":1},%s}' % listed,
+                       b'{"serverInfo":{"name":"\\u0000"}}',
+                       b'{"instructions":"a","instructions":"b"}'):
+            self.assertEqual(self.told(result), (UNREADABLE, None), result)
+        # Besides the result, too.
+        self.assertEqual(self.told(b"{%s}" % listed, x=b'"\\ud800"'), (UNREADABLE, None))
+
+    def test_introduction_is_told(self):
+        for result in (b'{"serverInfo":{"name":"n","version":"1"},"instructions":"do"}',
+                       b'{"instructions":"do"}', b'{"serverInfo":{}}'):
+            self.assertEqual(self.told(result), (RESULT, {
+                "jsonrpc": "2.0", "id": ("number", "1"), "result": loads(result)}))
+
+    def test_what_is_not_told(self):
+        """Other results travel as their line alone, whatever is in them."""
+        for result in (b'{"content":[]}', b'{}', b'[]', b'"x"', b'{"x":"\\u0000"}',
+                       b'{"tool":[{"name":"a"}]}', b'{"x":{"tools":[]}}'):
+            self.assertEqual(self.told(result), (0, None), result)
 
     def test_every_way_to_cut_it(self):
         data = (b"\xef\xbb\xbf" + CALL % 1 + b"\r\n\n \t\r\n" +
