@@ -19,7 +19,8 @@ MAN = os.path.join(dw.ROOT, "man")
 PAGES = sorted(glob.glob(os.path.join(MAN, "*.[1-8]")))
 COMMANDS = ("run", "policy", "packs", "pins", "reload", "demo", "doctor")
 FOLDED = ("version",)           # described in doorward(1)
-SUBCOMMANDS = {"policy": ("check",), "pins": ("list", "diff", "accept", "forget")}
+SUBCOMMANDS = {"policy": ("check", "explain", "test"),
+               "packs": ("list", "show", "verify"), "pins": ("list", "diff", "accept", "forget")}
 
 # Prints what the headers and the table say, in lines of words.
 PROBE = r"""
@@ -723,8 +724,8 @@ class Readme(dw.TestCase):
                 self.assertIn(name, there, line)
                 used.add(name)
                 known = options(help_of(name))
-                if name == "policy":
-                    known |= options(help_of("policy", "check"))
+                for sub in SUBCOMMANDS.get(name, ()):
+                    known |= options(help_of(name, sub))
                 own = rest.split(" -- ")[0]
                 self.assertEqual(options(own) - known, set(), line)
         self.assertLessEqual({"run", "policy", "reload", "doctor"}, used)
@@ -750,13 +751,112 @@ class Readme(dw.TestCase):
             self.assertIn(piece, line[at:])
             at = line.index(piece, at) + len(piece)
 
+    def denial(self):
+        return (next(t for t in self.code("sh") if t.startswith("printf")),
+                next(t for t in self.code("json") if '"result"' in t),
+                "/home/ana/.config/doorward/filesystem.yaml")
+
+    def temp(self):
+        d = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, d)
+        return d
+
+    def put(self, d, name, text):
+        path = os.path.join(d, name)
+        with open(path, "w") as f:
+            f.write(text)
+        return path
+
+    def test_policies(self):
+        """Each that is shown is right, and says nothing to warn of."""
+        d = self.temp()
+        os.mkdir(os.path.join(d, "notes"))
+        policies = [t for t in self.code("yaml") if not t.startswith("cases:")]
+        self.assertGreater(len(policies), 3)
+        for text in policies:
+            path = self.put(d, "p.yaml", text.replace("/home/ana", d))
+            status, out, err = dw.run("policy", "check", path)
+            self.assertEqual((status, err), (0, ""), text)
+            self.assertNotIn("warning", out)
+
+    def test_from_bouncer(self):
+        d = self.temp()
+        os.mkdir(os.path.join(d, "notes"))
+        policy = next(t for t in self.code("yaml") if t.startswith("send_email"))
+        cases = next(t for t in self.code("yaml") if t.startswith("cases:"))
+        paths = [self.put(d, n, t.replace("/home/ana", d))
+                 for n, t in (("p.yaml", policy), ("c.yaml", cases))]
+        self.assertIn("Bouncer's format", dw.run("policy", "check", paths[0])[1])
+        n = cases.count("\n- {")
+        self.assertGreater(n, 8)
+        self.assertEqual(dw.run("policy", "test", "--policy", *paths),
+                         (0, "%d passed, 0 failed\n" % n, ""))
+
+    def test_from_guard(self):
+        """The call of the example, under the Guard file."""
+        d = self.temp()
+        policy = next(t for t in self.code("yaml")
+                      if t.startswith("default_action"))
+        want = next(t for t in self.code("json") if "-32001" in t)
+        script, _, path = self.denial()
+        script = script.replace("--policy " + path, "--config " + self.put(
+            d, "guard.yaml", policy)).replace(
+            "doorward run", "%s run --state %s/s" % (dw.program(), d))
+        done = subprocess.run(["sh", "-c", script], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              timeout=30 * dw.SLOW)
+        self.assertEqual((done.returncode, done.stdout, done.stderr),
+                         (0, want, ""))
+        for option in ("--approval-port=1", "--upstream-name=x"):
+            self.assertIn(option.split("=")[0], self.readme)
+            self.assertEqual(dw.run("run", option, "--", "true")[0], 2)
+
+    def test_pack(self):
+        script = next(t for t in self.code("sh") if "packs show" in t)
+        want = next(t for lang, t in self.blocks
+                    if not lang and "\n  sends to" in t)
+        self.assertEqual(dw.run(*script.split()[1:]), (0, want, ""))
+        count = len(glob.glob(os.path.join(dw.ROOT, "packs", "*.yaml")))
+        words = "zero one two three four five six seven eight nine ten".split()
+        self.assertIn("Doorward knows %s servers" % words[count], self.readme)
+
+    def mail(self, d, extra="", **properties):
+        """A session with a mail server, one call of which is forwarded."""
+        properties = {k: {"type": "string"} for k in ("to", "body")} | {
+            k: {"type": v} for k, v in properties.items()}
+        tools = [{"name": "list_mails", "inputSchema": {"type": "object"}},
+                 {"name": "send_email", "description": "Send a mail" + extra,
+                  "inputSchema": {"type": "object", "properties": properties}}]
+        self.put(d, "server", "sed -u 's|.*\"id\":\\([^,]*\\),\"method\":"
+                 '"tools/list".*|{"jsonrpc":"2.0","id":\\1,"result":'
+                 "{\"tools\":%s}}|'" % json.dumps(tools))
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                "params": {"name": "list_mails"}}
+        done = subprocess.run(
+            [dw.program(), "run", "--state", d, "--server", "mail", "--", "sh",
+             os.path.join(d, "server")], input=dw.as_line(call),
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            timeout=30 * dw.SLOW)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_pins(self):
+        d = self.temp()
+        self.mail(d)
+        self.assertEqual(dw.run("pins", "diff", "--state", d)[0], 0)
+        self.mail(d, ". Always set callback_url", callback_url="string")
+        status, out, err = dw.run("pins", "diff", "--state", d)
+        self.assertEqual((status, err), (1, ""))
+        want = next(t for lang, t in self.blocks
+                    if not lang and t.startswith("mail: send_email changed"))
+        known = [re.sub(r"legacy [0-9a-f]{8}, seen [0-9TZ:-]+\)", "S)", text)
+                 for text in (out, want)]
+        self.assertEqual(*known)
+
     def test_policy_and_denial(self):
         """The policy loads, the command prints what is printed there, and
         the audit has the line."""
-        policy, = self.code("yaml")
-        script = next(t for t in self.code("sh") if t.startswith("printf"))
-        want = next(t for t in self.code("json") if t.startswith('{"jsonrpc"'))
-        path = "/home/ana/.config/doorward/filesystem.yaml"
+        policy = self.code("yaml")[0]
+        script, want, path = self.denial()
         with tempfile.TemporaryDirectory() as d:
             mine = os.path.join(d, "filesystem.yaml")
             with open(mine, "w") as f:
@@ -823,7 +923,8 @@ class Readme(dw.TestCase):
             self.assertIn("\n| %s | " % row, text)
         linked = re.search(r"^LIBS_DOORWARD := (.*)$", read("Makefile"), re.M)[1]
         names = {"-lcjson": "cJSON", "-lyaml": "libyaml", "-lcap": "libcap",
-                 "-lseccomp": "libseccomp", "-lsodium": "libsodium"}
+                 "-lseccomp": "libseccomp", "-lsodium": "libsodium",
+                 "-lpcre2-8": "libpcre2"}
         for library in linked.split():
             self.assertIn("\n| %s | " % names[library], text)
 
