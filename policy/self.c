@@ -27,7 +27,15 @@
 #include "self.h"
 #include "verbs.h"
 
-enum hit { HIT_NOT, HIT_START, HIT_CLIENT, HIT_PROCESS, HIT_OWN, HIT_ABOVE };
+enum hit {
+	HIT_NOT,
+	HIT_START,
+	HIT_CLIENT,
+	HIT_PROCESS,
+	HIT_RING,
+	HIT_OWN,
+	HIT_ABOVE
+};
 
 struct self {
 	const struct policy_places *places;
@@ -271,7 +279,7 @@ follow(struct self *s, const char *start, const char *text, size_t len)
 		/* A ring of links is no ordinary name, and leads the kernel
 		 * nowhere, but a server with a realpath of its own perhaps. */
 		if (w->links > PATH_LINKS_MAX)
-			note(s, HIT_OWN);
+			note(s, HIT_RING);
 		return;
 	case PATH_RESOLVED:
 		break;
@@ -492,6 +500,8 @@ hit_reason(enum hit hit)
 		return "is a file in which a client keeps its servers";
 	case HIT_PROCESS:
 		return "leads into a process";
+	case HIT_RING:
+		return "leads from link to link without an end";
 	case HIT_START:
 		return "is run by itself when you log in or work";
 	case HIT_NOT:
