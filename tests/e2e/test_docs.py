@@ -233,8 +233,12 @@ class Headers(unittest.TestCase):
 
     def test_listing_limits(self):
         source = read("supervisor/toolset.h")
-        want = [[name, number] for name, number in
-                re.findall(r"^#define (\w+) (\d+)u\s", source, re.M)]
+        want = []
+        for name, factors in re.findall(r"^#define (\w+) \(?([\du* ]+)", source, re.M):
+            n = 1
+            for factor in factors.split("*"):
+                n *= int(factor.strip().rstrip("u"))
+            want.append([name, str(n)])
         said = [r[:2] for r in
                 rows(section(self.page, "listing-limits"), "Dv")]
         self.assertGreater(len(want), 4)
@@ -475,9 +479,9 @@ class Policy(dw.TestCase):
         self.notes = os.path.join(self.dir, "notes")
         os.mkdir(self.notes)
 
-    def shown(self, name):
+    def shown(self, name, text=None):
         """A display between its macros, with the directory put in."""
-        text = section(self.page, name)
+        text = section(text or self.page, name)
         text = text[text.index("\n", text.index(".Bd -literal")) + 1:
                     text.index("\n.Ed") + 1]
         return plain(text).replace("/home/ana", self.dir)
@@ -550,6 +554,33 @@ class Policy(dw.TestCase):
                                   os.path.join(self.dir, "p.yaml"), "send_email")
         self.assertRegex(out, r"(?m)^  sink_params +\[to: address")
         self.assertRegex(out, r"(?m)^budget: 5 calls")
+
+    def replay(self, session):
+        """Runs what stands after "$ "; the rest has to be what is printed."""
+        for part in re.split(r"^\$ ", session, flags=re.M)[1:]:
+            line, want = part.split("\n", 1)
+            words = line.split()
+            if words[0] == "cat":
+                self.write(words[1], want)
+                continue
+            self.assertEqual(words[0], "doorward")
+            done = subprocess.run([dw.program()] + words[1:], cwd=self.dir,
+                                  text=True, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT)
+            packs = re.search(r" (\S*/packs)/\w+\.yaml:", done.stdout)
+            out = done.stdout.replace(packs[1], "packs") if packs else \
+                done.stdout
+            self.assertEqual(out, want, line)
+
+    def test_sessions(self):
+        """doorward-policy(1), on the example of doorward.yaml(5)."""
+        self.write("policy.yaml", self.shown("policy"))
+        self.write("watch.yaml", "version: 1\nmode: observe\n")
+        self.write("slip.yaml", "version: 1\nmode: obsrve\n")
+        text = page("doorward-policy.1")
+        for name in ("check", "explain", "mistake", "test"):
+            with self.subTest(name=name):
+                self.replay(self.shown("example-" + name, text))
 
     def test_bounds(self):
         """Numbers of the page that live in one file."""
