@@ -582,6 +582,19 @@ class Policy(dw.TestCase):
             with self.subTest(name=name):
                 self.replay(self.shown("example-" + name, text))
 
+    def test_denial(self):
+        """doorward-run(1): what the example prints, but for its folding."""
+        text = self.shown("example-denial", page("doorward-run.1"))
+        _, policy, session = re.split(r"^\$ ", text, flags=re.M)
+        self.write("policy.yaml", policy.split("\n", 1)[1])
+        at = session.index("\n{")
+        script = session[:at].replace("/tmp/dw-try", self.dir).replace(
+            "    doorward run", "    %s run" % dw.program())
+        done = subprocess.run(["sh", "-c", script], cwd=self.dir, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=30 * dw.SLOW)
+        self.assertEqual(done.stdout, session[at:].replace("\n", "") + "\n")
+
     def test_bounds(self):
         """Numbers of the page that live in one file."""
         text = re.sub(r"\s+", " ", self.page)
