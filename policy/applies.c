@@ -150,8 +150,8 @@ names_it(const char *named, const char *property)
 	       (named[len] == '\0' || named[len] == '.');
 }
 
-static int
-entry_names(const struct entry *e, const char *property)
+int
+applies_names(const struct entry *e, const char *property)
 {
 	const struct strings *lists[LISTS];
 	size_t i, j;
@@ -167,18 +167,6 @@ entry_names(const struct entry *e, const char *property)
 	for (i = 0; i < e->npatterns; i++)
 		if (names_it(e->patterns[i].param, property))
 			return 1;
-	return 0;
-}
-
-int
-applies_in_part(const struct entry *e, const cJSON *schema)
-{
-	const cJSON *properties, *p;
-
-	properties = cJSON_GetObjectItemCaseSensitive(schema, "properties");
-	cJSON_ArrayForEach(p,
-			   properties) if (p->string != NULL &&
-					   !entry_names(e, p->string)) return 1;
 	return 0;
 }
 

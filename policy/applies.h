@@ -17,11 +17,8 @@ struct entry;
  */
 int applies_to_schema(const struct entry *e, const struct cJSON *schema);
 
-/*
- * 1 if the schema has a parameter at its top that the entry does not name: of
- * a pack that was checked against its server, a sign that this is another.
- */
-int applies_in_part(const struct entry *e, const struct cJSON *schema);
+/* 1 if the entry names this parameter of the tool's, or something within. */
+int applies_names(const struct entry *e, const char *property);
 
 /*
  * 1 if one of the n package names is in the command (argv, ended by NULL): as

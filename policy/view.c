@@ -4,6 +4,7 @@
  * wrote, and in the commands; owns the merged entries and the fallback, and
  * borrows the rest from the policy.
  */
+#include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,27 +133,52 @@ assume_sending(struct entry *e)
 	}
 }
 
+/* 1 if a pack that applies names the parameter. */
+static int
+is_named(const struct policy_view *v, const char *property)
+{
+	size_t i;
+
+	for (i = 0; i < v->nlayers; i++)
+		if (v->layers[i].state == LAYER_APPLIES &&
+		    v->layers[i].pack != NULL &&
+		    applies_names(v->layers[i].entry, property))
+			return 1;
+	return 0;
+}
+
 /*
- * A tool of another server that has its name from one a pack knows: what the
- * pack does not name, nobody has looked at.  Where the command tells that it
- * is the pack's server, its word is enough.
+ * A tool of another server that has its name from one that packs know: what
+ * none of them names, nobody has looked at.  Where the command tells that it
+ * is a pack's server, its word is enough.
  */
 static int
 is_stray(const struct policy_view *v, const struct cJSON *schema)
 {
-	const struct policy_layer *layer;
-	int stray = 0;
-	size_t i;
+	static const char *const elsewhere[] = {"anyOf", "oneOf", "allOf",
+						"$ref", "patternProperties"};
+	const struct cJSON *p;
+	size_t i, packs = 0;
 
 	for (i = 0; i < v->nlayers; i++) {
-		layer = &v->layers[i];
-		if (layer->state != LAYER_APPLIES || layer->pack == NULL)
+		if (v->layers[i].state != LAYER_APPLIES ||
+		    v->layers[i].pack == NULL)
 			continue;
-		if (layer->by_command)
+		if (v->layers[i].by_command)
 			return 0;
-		stray |= applies_in_part(layer->entry, schema);
+		packs++;
 	}
-	return stray;
+	/* More parameters than stand in plain sight. */
+	for (i = 0; packs > 0 && i < sizeof(elsewhere) / sizeof(elsewhere[0]);
+	     i++)
+		if (cJSON_GetObjectItemCaseSensitive(schema, elsewhere[i]))
+			return 1;
+	p = cJSON_GetObjectItemCaseSensitive(schema, "properties");
+	for (p = packs > 0 && p != NULL ? p->child : NULL; p != NULL;
+	     p = p->next)
+		if (p->string != NULL && !is_named(v, p->string))
+			return 1;
+	return 0;
 }
 
 /* As if it were a pack: what files say lies on top. */

@@ -30,7 +30,8 @@ static const char mail[] =
     "  purge: {deletes: [id]}\n";
 static const char chat[] =
     "pack: chat\nmatch: [chat-server]\ntools:\n"
-    "  send: {exfiltrating: true, sink_params: {channel: container}}\n";
+    "  send: {exfiltrating: true, sink_params: {channel: container}, "
+    "content_params: [text]}\n";
 
 static struct policy_view *
 view_of(const struct policy *p, const char *name, const char *schema,
@@ -183,16 +184,17 @@ packs_are(const struct policy *p, const char *schema,
 	struct policy_view *v = view_of(p, "send", schema, command);
 	char got[128] = "";
 	const struct entry *e;
+	const char *name;
 	size_t i;
 
 	for (i = 0; i < policy_view_count(v); i++) {
 		e = policy_view_entry(v, i);
 		assert_true(entry_has(e, KEY_MAX_CALLS));
+		name = e->place[KEY_SINK_PARAMS].pack;
+		if (!entry_has(e, KEY_SINK_PARAMS))
+			name = "-";
 		snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s%s",
-			 i ? "," : "",
-			 entry_has(e, KEY_SINK_PARAMS)
-			     ? e->place[KEY_SINK_PARAMS].pack
-			     : "-");
+			 i ? "," : "", name != NULL ? name : "fallback");
 	}
 	assert_string_equal(got, packs);
 	policy_view_free(v);
@@ -228,11 +230,11 @@ test_pack_by_schema(void **state)
 	packs_are(p,
 		  "{\"anyOf\":[{\"properties\":{\"x\":{}}},"
 		  "{\"properties\":{\"to\":{}}}]}",
-		  NULL, "mail");
+		  NULL, "mail,fallback");
 	packs_are(p, "{\"allOf\":[{\"properties\":{\"x\":{}}}]}", NULL, "-");
 	packs_are(p, "{\"type\":\"object\"}", NULL, "chat,mail");
-	packs_are(p, "{\"$ref\":\"#/x\"}", NULL, "chat,mail");
-	packs_are(p, "{\"oneOf\":[{\"$ref\":\"#/x\"}]}", NULL, "chat,mail");
+	packs_are(p, "{\"$ref\":\"#/x\"}", NULL, "chat,mail,-");
+	packs_are(p, "{\"oneOf\":[{\"$ref\":\"#/x\"}]}", NULL, "chat,mail,-");
 	packs_are(p, "true", NULL, "chat,mail");
 	packs_are(p, "{\"properties\":[]}", NULL, "chat,mail");
 	/* Six levels are looked into, ten are not. */
