@@ -588,7 +588,8 @@ class Policy(dw.TestCase):
         _, policy, session = re.split(r"^\$ ", text, flags=re.M)
         self.write("policy.yaml", policy.split("\n", 1)[1])
         at = session.index("\n{")
-        script = session[:at].replace("/tmp/dw-try", self.dir).replace(
+        script = session[:at].replace(
+            "/tmp/dw-try", os.path.join(self.dir, "state")).replace(
             "    doorward run", "    %s run" % dw.program())
         done = subprocess.run(["sh", "-c", script], cwd=self.dir, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
