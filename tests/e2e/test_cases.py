@@ -3,13 +3,39 @@ the bytes, the test says what is right."""
 import glob
 import json
 import os
+import re
+import shutil
 import signal
+import tempfile
 import time
 
 import dw
 
 CASES = os.path.join(dw.ROOT, "tests", "data", "cases")
 ALLOW = "version: 1\n"
+
+# The policies of cases, as Doorward writes them.
+NO_WRITING_SQL = r"""version: 1
+tools:
+  execute_sql:
+    # deny_regex: a value that it is found in does not match this one.
+    arg_patterns:
+      sql: '(?is)(?!.*\b(insert|update|delete|drop|alter|create|grant|copy|merge|call|do)\b).*'
+"""
+MAIL = """version: 1
+tools:
+  send_email:
+    exfiltrating: true
+    sink_params: [to, cc, bcc]              # dest_args
+    trusted_destinations: ["*@example.com"] # allow_dest
+    on_unproven: ask                        # on_unknown_dest
+"""
+ASK_CHANGED = "version: 1\npins: {on_changed: ask, on_new: ask}\n"   # on_pin_change
+ROOTS = """version: 1
+tools:
+  write_file: {write_params: [path], allowed_path_prefixes: [%s/work]}
+"""
+CONTROLS = re.compile("[\0-\x09\x0b-\x1f\x7f-\x9f]")
 
 
 class Case:
@@ -341,3 +367,211 @@ class Cases(dw.TestCase):
             case.play(w, i)
             self.refused(w, -32600, "nul_in_string", i + 1)
             w.barrier()
+
+
+class PolicyCases(dw.TestCase):
+    """Cases that are about what a policy says."""
+
+    def tools_of(self, case):
+        return case.data["setup"]["server_tools"]
+
+    def test_050_sql(self):
+        case = Case("050")
+        w = self.session(NO_WRITING_SQL, tools=self.tools_of(case))
+        rule = "tools.execute_sql.arg_patterns"
+        for i in (0, 2):
+            case.play(w, i)
+            w.forwarded(case.data_of(case.steps[i]))
+            w.answer(i // 2 + 1)
+            w.recv_client()
+        case.play(w, 3)
+        self.assertDenied(w.recv_client(), 3, rule)
+        case.play(w, 4)     # what the pattern takes for one: a word in quotes
+        self.assertDenied(w.recv_client(), 4, rule)
+        for i, sql in enumerate(("DROP TABLE x", "sELECT 1;\ndo $$ begin end $$", "\n\n--\nUpdate t set a=1",
+                                 "select 1/*x*/;grant all on t to u", "select 1;call p()"), 10):
+            w.call(i, "execute_sql", {"sql": sql})
+            self.assertDenied(w.recv_client(), i, rule)
+        for i, sql in enumerate(("select inserted, updated_at from calls", "select 'document'"), 20):
+            w.round_trip(i, "execute_sql", {"sql": sql})
+        w.barrier()
+        self.assertEqual({v["contract"] for v in w.events("verdict", verdict="deny")}, {"pattern"})
+
+    def npx(self, *args, version, **kwargs):
+        """A session with a program that is called npx."""
+        w = self.session(MAIL, tools=self.tools_of(Case("051")), server=False,
+                         command=[self.npx_path, *args], **kwargs)
+        w.accept()
+        w.send_client({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": {"name": "tester", "version": "1"}}})
+        w.server_line()
+        w.send_server({"jsonrpc": "2.0", "id": 0, "result": {
+            "protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+            "serverInfo": {"name": "mail-mcp", "version": version}}})
+        w.recv_client()
+        return w
+
+    def test_051_bcc_inside_the_server(self):
+        case = Case("051")
+        directory = tempfile.mkdtemp(prefix="dw-npx-")
+        self.addCleanup(shutil.rmtree, directory, True)
+        self.npx_path = os.path.join(directory, "npx")
+        with open(self.npx_path, "w") as f:
+            f.write("#!/bin/sh\nexec '%s' s\n" % dw.puppet_path())
+        os.chmod(self.npx_path, 0o755)
+        first = self.npx("-y", "mail-mcp@1.0.15", version="1.0.15")
+        case.play(first, 0)
+        first.forwarded(case.data_of(case.steps[0]))
+        case.play(first, 1)
+        first.client_line()
+        self.assertEqual(first.finish(), 0)
+        # What was seen is said, and no more: asked for, forwarded, answered.
+        v, r = first.event("verdict"), first.event("result")
+        self.assertEqual((v["verdict"], v["args"]["to"]), ("allow", "a@example.com"))
+        self.assertEqual(r["result"], "ok")
+        with open(first.audit_path) as f:
+            self.assertNotRegex(f.read(), "(?i)deliver|sent only|only to")
+        # A new version of the same command is noted, and the call goes on.
+        second = self.npx("-y", "mail-mcp@1.0.15", version="1.0.16", state=first.state)
+        case.play(second, 0)
+        second.forwarded(case.data_of(case.steps[0]))
+        self.assertIn("1.0.16", second.event("pin", what="version")["detail"])
+        self.assertEqual(second.finish(), 0)
+        # Another command line is not what was trusted.
+        third = self.npx("-y", "mail-mcp", version="1.0.16", state=first.state)
+        case.play(third, 0)
+        self.assertDenied(third.recv_client(), 1, "pins.on_changed", reason="command")
+        self.assertEqual(len(third.events("pin", what="command")), 1)
+        third.barrier()
+
+    def test_053_escapes_in_definitions(self):
+        case = Case("053")
+        w = self.session(MAIL, tools=self.tools_of(case), stderr="file")
+        case.play(w, 0)
+        self.assertEqual(w.recv_server()["method"], "tools/list")
+        listing = {"jsonrpc": "2.0", "id": 1, "result": {"tools": self.tools_of(case)}}
+        line = json.dumps(listing).encode()
+        w.send_server(line + b"\n")
+        self.assertEqual(w.client_line(), line)     # as it was sent
+        case.play(w, 1)
+        text = self.assertDenied(w.recv_client(), 2, "tools.send_email.on_unproven")
+        self.assertNotRegex(text, CONTROLS)
+        w.barrier()
+        # Sent to a trusted one, so that the definition gets pinned.
+        w.round_trip(3, "send_email", {"to": "a@example.com", "body": "\x1b[2J\r\u009b1A"})
+        self.assertEqual(w.event("pin", what="suspicious")["tool"], "send_email")
+        v = w.event("verdict", id=2)
+        self.assertEqual((v["verdict"], v["contract"], v["args"]["to"]),
+                         ("ask", "sink", "x@evil.example.net"))
+        self.assertEqual(w.event("decision", id=2)["why"], "no_channel")
+        self.assertEqual(w.finish(), 0)
+        self.assertNotRegex(w.stderr_text(), CONTROLS)
+        # The audit is held to this line by line; and by the programs' output.
+        status, out, err = dw.run("pins", "list", "--state", w.state)
+        self.assertEqual(status, 0, err)
+        self.assertIn("send_email", out)
+        self.assertNotRegex((out + err).replace("\t", ""), CONTROLS)
+
+    def pinned_t(self):
+        """A state in which the case's first definitions are pinned."""
+        first = self.session(ASK_CHANGED, tools=Case("055").data["setup"]["server_outputs"][0],
+                             args=["--server", "case"])
+        first.handshake()
+        first.round_trip(1, "t", {"id": "1"})
+        self.assertEqual(first.finish(), 0)
+        return first
+
+    def after_change(self, first, tools, rule):
+        """The case's steps, the server showing these tools from the second
+        listing on."""
+        case = Case("055")
+        w = self.session(ASK_CHANGED, tools=tools, state=first.state, args=["--server", "case"])
+        w.handshake()
+        case.play(w, 0)
+        w.server_line()
+        w.send_server({"jsonrpc": "2.0", "id": 1, "result": {
+            "tools": case.data["setup"]["server_outputs"][0]}})
+        self.assertEqual([t["name"] for t in w.recv_client()["result"]["tools"]], ["t"])
+        case.play(w, 1)
+        self.assertEqual(w.recv_client()["method"], "notifications/tools/list_changed")
+        case.play(w, 2)     # before the client has listed again: Doorward has
+        self.assertDenied(w.recv_client(), 2, rule)
+        self.assertGreaterEqual(w.listings, 1)
+        case.play(w, 3)
+        w.server_line()
+        w.send_server({"jsonrpc": "2.0", "id": 3, "result": {"tools": tools}})
+        self.assertEqual(w.recv_client()["result"]["tools"], [])    # hidden
+        case.play(w, 4)
+        self.assertDenied(w.recv_client(), 4, rule)
+        w.barrier()
+        self.assertEqual(w.finish(), 0)
+        return w
+
+    def test_055_changed_definitions(self):
+        outputs = Case("055").data["setup"]["server_outputs"]
+        for tools, said in ((outputs[1], "destructiveHint"), (outputs[2], "callback_url")):
+            with self.subTest(said):
+                first = self.pinned_t()
+                w = self.after_change(first, tools, "pins.on_changed")
+                self.assertEqual({v["verdict"] for v in w.events("verdict") if v["session"] ==
+                                  w.event("pin", what="changed")["session"]}, {"ask"})
+                status, out, err = dw.run("pins", "diff", "--state", first.state)
+                self.assertIn(said, out, err)
+
+    def test_055_renamed(self):
+        """t is gone, and t2 was never seen."""
+        first = self.pinned_t()
+        tools = Case("055").data["setup"]["server_outputs"][3]
+        w = self.after_change(first, tools, "tools/list")
+        again = self.session(ASK_CHANGED, tools=tools, state=w.state, args=["--server", "case"])
+        again.handshake()
+        again.call(1, "t2", {"id": "1"})
+        self.assertDenied(again.recv_client(), 1, "pins.on_new")
+
+    def test_055_every_member_counts(self):
+        tool, = Case("055").data["setup"]["server_outputs"][0]
+        for key, value in (("title", "T"), ("outputSchema", {"type": "object"}),
+                           ("icons", [{"src": "https://example.com/i.png"}]), ("_meta", {"a": 1})):
+            with self.subTest(key):
+                self.after_change(self.pinned_t(), [{**tool, key: value}], "pins.on_changed")
+
+    def test_055_same_in_other_words(self):
+        """Other order, spacing and escapes: the same definition."""
+        first = self.pinned_t()
+        tool, = Case("055").data["setup"]["server_outputs"][0]
+
+        def backwards(v):
+            return {k: backwards(v[k]) for k in reversed(v)} if isinstance(v, dict) else v
+
+        text = json.dumps(backwards(tool), indent=1).replace("\n", " ").replace(
+            "Read", "\\u0052\\u0065ad").replace('"id"', '"\\u0069d"')
+        self.assertEqual(json.loads(text), tool)
+        w = self.session(ASK_CHANGED, tools=None, state=first.state, args=["--server", "case"])
+        w.handshake()
+        call = w.call(2, "t", {"id": "1"})
+        request = w.recv_server()
+        w.send_server('{"jsonrpc":"2.0","id":"%s","result":{"tools":[%s]}}' % (request["id"], text))
+        w.forwarded(call)
+        self.assertEqual(w.finish(), 0)
+
+    def test_056_prefix_and_links(self):
+        case = Case("056")
+        srv = os.path.realpath(tempfile.mkdtemp(prefix="dw-srv-"))
+        self.addCleanup(shutil.rmtree, srv, True)
+        for name in ("work", "work_evil"):
+            os.mkdir(os.path.join(srv, name))
+        for name, to in (("work/l", "/etc"), ("work/dang", srv + "/work_evil/new"), ("alias", srv + "/work")):
+            os.symlink(to, os.path.join(srv, name))
+        w = self.session(ROOTS % srv, tools=self.tools_of(case))
+        for i, step in enumerate(case.steps, 1):
+            line = step["line"].replace("/srv/", srv + "/").replace('"/srv"', '"%s"' % srv)
+            w.send_client(line.encode() + b"\n")
+            if i <= 6:
+                self.assertDenied(w.recv_client(), i, "tools.write_file.allowed_path_prefixes")
+            else:
+                w.forwarded(line.encode())
+        w.barrier()
+        verdicts = w.events("verdict", 8)
+        self.assertEqual([v["verdict"] for v in verdicts], ["deny"] * 6 + ["allow"] * 2)
+        self.assertEqual({v["contract"] for v in verdicts[:6]}, {"path"})
