@@ -254,6 +254,12 @@ policy_view_from(const struct policy_view *v)
 	return v->from;
 }
 
+int
+policy_view_has_fallback(const struct policy_view *v)
+{
+	return v->fallback != NULL;
+}
+
 size_t
 policy_view_layer_count(const struct policy_view *v)
 {

@@ -28,6 +28,9 @@ struct policy_layer {
 
 /* Every entry for the tool, bottom up.  They live as long as the view. */
 size_t policy_view_layer_count(const struct policy_view *v);
+/* 1 if the fallback is judged, alone or beside packs that do not name all. */
+int policy_view_has_fallback(const struct policy_view *v);
+
 const struct policy_layer *policy_view_layer(const struct policy_view *v,
 					     size_t i);
 

@@ -292,6 +292,9 @@ print_entries(const struct policy *p, const struct policy_view *v,
 		printf("fallback: speaks of the tool, by its schema\n");
 	else if (policy_get_packs(p) == PACKS_NONE)
 		printf("fallback: off, by packs: none\n");
+	else if (policy_view_has_fallback(v))
+		printf("fallback: judged as well, since the tool has "
+		       "parameters that no pack names\n");
 	else if (n > 0)
 		printf("fallback: not used, since there is an entry\n");
 	else if (!schema_known)
@@ -301,9 +304,10 @@ print_entries(const struct policy *p, const struct policy_view *v,
 	for (i = 0; i < n; i++) {
 		pack = pack_under(v, i);
 		if (n > 1)
-			printf("in force by pack %s; of several the strictest "
+			printf("in force by %s%s; of several the strictest "
 			       "verdict wins:\n",
-			       shown(pack != NULL ? pack : ""));
+			       pack != NULL ? "pack " : "the fallback",
+			       pack != NULL ? shown(pack) : "");
 		else
 			printf("in force:\n");
 		print_keys(v, policy_view_entry(v, i), pack);
@@ -383,7 +387,10 @@ print_all(const struct policy *p, const struct question *q,
 	policy_view_free(v);
 }
 
-/* The tool's inputSchema, NULL where there is none. */
+/* As the monitor takes a tool that says nothing of its parameters. */
+static const cJSON no_schema = {.type = cJSON_Object};
+
+/* The tool's inputSchema, NULL where the server has no such tool. */
 static const cJSON *
 schema_of(const struct probe *probe, const struct question *q)
 {
@@ -399,7 +406,7 @@ schema_of(const struct probe *probe, const struct question *q)
 	printf("schema: %s\n", cJSON_IsObject(schema)
 				   ? "as the server shows it"
 				   : "the server shows none");
-	return schema;
+	return schema != NULL ? schema : &no_schema;
 }
 
 static int

@@ -15,7 +15,7 @@ static const struct command {
 	const char *help; /* NULL: not built yet */
 } commands[] = {
     {"run", cmd_run, "stand between a client and a server"},
-    {"policy", cmd_policy, "check a policy file"},
+    {"policy", cmd_policy, "check, explain and test policies"},
     {"packs", cmd_packs, "what is known of common servers' tools"},
     {"pins", cmd_pins, "what is trusted of servers, and what has changed"},
     {"reload", cmd_reload, "make running sessions read their policy again"},

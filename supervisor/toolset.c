@@ -181,15 +181,12 @@ struct policy_view *
 tool_view(struct monitor *m, const char *name, size_t len,
 	  const cJSON *definition)
 {
-	cJSON *schema = message_member(definition, "inputSchema");
-	cJSON *none = schema == NULL ? cJSON_CreateObject() : NULL;
-	struct policy_view *view;
+	static const cJSON none = {.type = cJSON_Object};
+	const cJSON *schema = message_member(definition, "inputSchema");
 
-	view = policy_view_new(m->policy, name, len,
-			       schema != NULL ? schema : none,
+	return policy_view_new(m->policy, name, len,
+			       schema != NULL ? schema : &none,
 			       (const char *const *)m->command);
-	cJSON_Delete(none);
-	return view;
 }
 
 const struct policy_view *
