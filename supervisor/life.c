@@ -234,6 +234,7 @@ answer_all(struct monitor *m, const char *why)
 	struct request *r;
 	struct buf line = BUF_INIT;
 
+	listing_abandon(m);
 	while ((r = requests_oldest(m->at_server)) != NULL) {
 		if (!r->cancelled && !r->own) {
 			answer_error(&line, &r->id, ANSWER_CANNOT_JUDGE, why);
@@ -373,7 +374,7 @@ check_server(struct monitor *m, uint64_t now)
 	struct channel *c = &m->channel[SIDE_SERVER];
 
 	if (c->fd == -1 && c->state == RELAY_ENDED) {
-		if (requests_oldest(m->at_server) != NULL ||
+		if (requests_oldest(m->at_server) != NULL || call_held(m) > 0 ||
 		    m->ending == END_NOT)
 			server_is_done(m);
 		return;

@@ -241,6 +241,20 @@ listing_lost(struct monitor *m, struct request *r)
 	fail(m, s, "its answer to tools/list was no valid message");
 }
 
+/* No answer will come: what was asked is not open any more. */
+void
+listing_abandon(struct monitor *m)
+{
+	struct toolset *s;
+
+	for (s = m->toolsets; s != NULL; s = s->next) {
+		if (s->state != SET_LISTING)
+			continue;
+		forget(&s->listing);
+		s->state = SET_UNKNOWN;
+	}
+}
+
 void
 listing_changed(struct monitor *m)
 {

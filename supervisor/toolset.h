@@ -96,6 +96,7 @@ int listing_ready(struct monitor *m, struct toolset *s); /* 1: go on */
 void listing_answer(struct monitor *m, struct request *r,
 		    const struct envelope *e, struct cJSON *told);
 void listing_lost(struct monitor *m, struct request *r);
+void listing_abandon(struct monitor *m); /* its requests are removed next */
 void listing_changed(struct monitor *m); /* the server said so */
 void listing_tick(struct monitor *m, uint64_t now);
 uint64_t listing_deadline(const struct monitor *m); /* ns; 0: none */

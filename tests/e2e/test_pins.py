@@ -327,6 +327,17 @@ class Held(PinCase):
         self.assertDenied(s.recv_client(), 1, "held")
         self.assertEqual(s.wait(), 3)
 
+    def test_a_server_that_ends_while_it_is_asked(self):
+        """What was asked ends with it: nothing looks for the answer later."""
+        s = self.held()
+        s.order("linger")
+        s.order("ignore 15")
+        s.pump_for(7.5)
+        s.order("close", answer=None)
+        self.assertDenied(s.recv_client(), 1, "held")
+        s.wait(20)
+        self.assertNotIn("tools/list in time", s.stderr_text())
+
     def test_a_signal(self):
         s = self.held()
         os.kill(s.pid, signal.SIGTERM)
