@@ -201,6 +201,9 @@ notification_passes(struct monitor *m, struct channel *c,
 	struct verdict v;
 	int pass;
 
+	/* Also where the policy keeps it from the client. */
+	if (is_method(e, "notifications/tools/list_changed"))
+		listing_changed(m);
 	if (is_method(e, "notifications/progress") &&
 	    !requests_token_known(m->at_server, &e->token)) {
 		m->count.unknown_tokens++;
@@ -214,8 +217,6 @@ notification_passes(struct monitor *m, struct channel *c,
 	}
 	if (is_method(e, "notifications/cancelled"))
 		return server_cancels(m, e);
-	if (is_method(e, "notifications/tools/list_changed"))
-		listing_changed(m);
 	return 1;
 }
 

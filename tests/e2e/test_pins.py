@@ -254,6 +254,19 @@ class Listing(PinCase):
         s.forwarded(first)
         self.assertEqual(s.recv_client()["method"], "notifications/tools/list_changed")
 
+    def test_changes_that_the_client_is_not_told_of(self):
+        s = self.by_hand(policy="version: 1\nmethods: "
+                                "{notifications/tools/list_changed: block}\n")
+        s.handshake()
+        first = s.call(1)
+        s.send_server(listing(self.asked(s)["id"], [dw.tool("echo", "old")]))
+        s.forwarded(first)
+        s.send_server({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+        s.barrier()
+        s.call(2)
+        s.send_server(listing(self.asked(s)["id"], [dw.tool("echo", "new")]))
+        self.denied(s, 2, "changed", rule="pins.on_changed")
+
     def test_changes_without_end(self):
         s = self.by_hand()
         s.handshake()
