@@ -161,8 +161,6 @@ client_cancels(struct monitor *m, struct message *msg, const struct verdict *v)
 	struct request *r = requests_find(m->at_server, &msg->cancels);
 	int with;
 
-	if (call_give_up(m, &msg->cancels, "the client cancelled it", 0))
-		return;
 	if (r == NULL || r->cancelled || r->own) {
 		m->count.dropped++;
 		return;
@@ -179,12 +177,17 @@ client_cancels(struct monitor *m, struct message *msg, const struct verdict *v)
 static void
 notification(struct monitor *m, struct message *msg)
 {
+	int cancels = strcmp(msg->method, "notifications/cancelled") == 0;
 	struct verdict v;
 
 	judge_message(m, msg, &v);
-	if (!client_passes(m, &v))
+	/* What is held is given up whatever the policy lets the server hear. */
+	if (cancels &&
+	    call_give_up(m, &msg->cancels, "the client cancelled it", 0))
+		;
+	else if (!client_passes(m, &v))
 		m->count.dropped++;
-	else if (strcmp(msg->method, "notifications/cancelled") == 0)
+	else if (cancels)
 		client_cancels(m, msg, &v);
 	else
 		stage_forward(m, msg, v.audited, NULL, client_counter(m, &v));

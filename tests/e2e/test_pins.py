@@ -308,6 +308,15 @@ class Held(PinCase):
         s.send_server(listing(self.request["id"], [dw.tool("echo")]))
         s.barrier()
 
+    def test_cancelled_behind_the_servers_back(self):
+        """That the server is not told keeps nothing from being given up."""
+        s = self.held(policy="version: 1\nmethods: {notifications/cancelled: block}\n")
+        s.send_client({"jsonrpc": "2.0", "method": "notifications/cancelled",
+                       "params": {"requestId": 1}})
+        self.assertEqual(s.event("verdict", id=1)["verdict"], "deny")
+        s.send_server(listing(self.request["id"], [dw.tool("echo")]))
+        s.barrier()
+
     def test_under_an_id_that_comes_again(self):
         s = self.held()
         s.call(1, "echo", {"a": 2})
