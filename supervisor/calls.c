@@ -195,7 +195,8 @@ add_pins_failure(struct verdict *v, const char *why)
 /*
  * The first call that is to be forwarded makes what was seen so far the pins.
  * Another session may have been first: then its pins hold, and are asked
- * again.  PINS_BUSY if somebody has their lock.
+ * again.  PINS_BUSY if somebody has their lock.  A list that could not be had
+ * (observe mode forwards all the same) is no sight of anything.
  */
 static enum pins_status
 freeze(struct monitor *m, struct toolset *s, const struct tool *t,
@@ -204,7 +205,8 @@ freeze(struct monitor *m, struct toolset *s, const struct tool *t,
 	char *why = NULL;
 	enum pins_status st;
 
-	if (s == NULL || s->stored || !client_passes(m, v))
+	if (s == NULL || s->state != SET_KNOWN || s->stored ||
+	    !client_passes(m, v))
 		return PINS_OK;
 	st = pinning_freeze(m, s, &why);
 	if (st == PINS_FAILED)

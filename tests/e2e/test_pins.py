@@ -476,6 +476,20 @@ class Changed(PinCase):
         v = s.event("verdict", contract="pin")
         self.assertEqual((v["verdict"], v["would"]), ("allow", "deny"))
 
+    def test_observing_what_cannot_be_listed(self):
+        """A list that was not to be had is no first sight of anything."""
+        s = self.by_hand(policy="version: 1\nmode: observe\n")
+        s.handshake()
+        first = s.call(1, "t")
+        s.send_server({"jsonrpc": "2.0", "id": self.asked(s)["id"],
+                       "error": {"code": -32601, "message": "not yet"}})
+        s.forwarded(first)
+        self.assertEqual(s.event("verdict")["would"], "deny")
+        s.answer(1)
+        s.recv_client()
+        self.assertEqual(s.finish(), 0)
+        self.again(s, [OLD]).round_trip(2, "t")
+
     def test_before_the_first_forwarded_call(self):
         """First sight lasts until then."""
         s = self.by_hand(policy="version: 1\nrules: [{id: no, tool: u, action: block}]\n")
