@@ -233,7 +233,7 @@ static int
 look(const char *run, const char *name, const char *nonce)
 {
 	struct flock fl = whole(F_WRLCK);
-	char *path = xasprintf("%s/%s", run, name), text[16384], *said;
+	char *path = xasprintf("%s/%s", run, name), text[16384], *said, *pid;
 	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW), r = -1;
 	ssize_t n;
 
@@ -248,9 +248,9 @@ look(const char *run, const char *name, const char *nonce)
 		text[n] = '\0';
 		said = text + strlen(nonce) + 1;
 		if (strncmp(text, nonce, strlen(nonce)) == 0 &&
-		    text[n - 1] == '\n') {
+		    text[n - 1] == '\n' && (pid = strchr(said, ' ')) != NULL) {
 			r = strncmp(said, "ok ", 3) == 0;
-			printf("%s", strchr(said, ' ') + 1);
+			printf("%s", pid + 1);
 		}
 	}
 	close(fd);

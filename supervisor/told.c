@@ -244,7 +244,7 @@ told_list_changed(struct monitor *m)
 		buf_puts(&line, "}\n");
 	}
 	for (r = requests_oldest(m->at_server); r != NULL; r = r->newer) {
-		if (!r->wants_tools || r->cancelled)
+		if (!r->wants_tools || !r->sent || r->cancelled)
 			continue;
 		buf_puts(&line, "{\"jsonrpc\":\"2.0\"");
 		jsonw_str(&line, "method", method);
