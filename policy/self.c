@@ -10,6 +10,7 @@
  * known under both names as long as these end alike; a guarded directory is
  * known under its own.
  */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -26,6 +27,7 @@
 #include "path.h"
 #include "self.h"
 #include "verbs.h"
+#include "view.h"
 
 enum hit {
 	HIT_NOT,
@@ -48,19 +50,22 @@ struct self {
 	size_t steps;                  /* calls of readlink */
 	size_t passed;                 /* places */
 	int exhausted;
-	enum hit hit;                  /* the worst of this string */
-	int unsure;                    /* a ~user, which is ours or not: ask */
-	char home[PATH_BYTES_MAX + 1]; /* resolved */
+	enum hit hit; /* the worst of this string */
+	int unsure;   /* a ~user, which is ours or not: ask */
 	size_t home_len;
 	int home_known;
+	/* What is large is not set before it is used: there is one of these
+	 * for every call. */
+	char home[PATH_BYTES_MAX + 1]; /* resolved */
 	struct path_walk walk;
 };
 
 static struct self *
 self_new(const struct policy_places *places, struct findings *f)
 {
-	struct self *s = xcalloc(1, sizeof(*s));
+	struct self *s = xreallocarray(NULL, 1, sizeof(*s));
 
+	memset(s, 0, offsetof(struct self, home));
 	s->places = places;
 	s->f = f;
 	s->starts = 1 + places->base_count;
@@ -654,22 +659,21 @@ self_judge(const struct policy_view *v, const struct policy_call *c,
 	   struct findings *f)
 {
 	const struct entry *e;
-	struct verbs verbs;
+	const struct verbs *verbs = policy_view_verbs(v);
 	struct self *s;
 	size_t i;
 
 	if (!has_places(c->places) || c->args == NULL)
 		return;
 	s = self_new(c->places, f);
-	verbs_of(&verbs, c->tool, c->tool_len);
 	for (i = 0; i < policy_view_count(v); i++) {
 		e = policy_view_entry(v, i);
 		check_params(s, &e->write_params, c->args,
-			     verbs.moves ? SELF_MOVES : SELF_WRITES);
+			     verbs->moves ? SELF_MOVES : SELF_WRITES);
 		check_params(s, &e->deletes, c->args, SELF_MOVES);
 	}
-	s->use = use_of_others(v, &verbs);
-	s->above = s->use != SELF_READS && verbs.moves ? 2 : 0;
+	s->use = use_of_others(v, verbs);
+	s->above = s->use != SELF_READS && verbs->moves ? 2 : 0;
 	check_value(s, NULL, c->args);
 	free(s);
 }

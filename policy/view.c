@@ -16,6 +16,7 @@
 #include "entry.h"
 #include "fallback.h"
 #include "model.h"
+#include "verbs.h"
 #include "view.h"
 
 struct policy_view {
@@ -25,6 +26,7 @@ struct policy_view {
 	size_t nmerged;
 	struct entry *fallback; /* NULL, or the only merged one */
 	const char *from;
+	struct verbs verbs; /* of the tool's name */
 };
 
 static void
@@ -204,6 +206,7 @@ policy_view_new(const struct policy *p, const char *tool, size_t len,
 	size_t i = index_find(&p->said_index, tool, len);
 
 	v->from = "none";
+	verbs_of(&v->verbs, tool, len);
 	for (; i != NOT_FOUND; i = p->said[i].above)
 		add_layer(v, p, &p->said[i], schema, command);
 	prefer_named(v);
@@ -221,6 +224,12 @@ policy_view_new(const struct policy *p, const char *tool, size_t len,
 		v->from = "fallback";
 	add_fallback(v);
 	return v;
+}
+
+const struct verbs *
+policy_view_verbs(const struct policy_view *v)
+{
+	return &v->verbs;
 }
 
 void

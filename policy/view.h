@@ -9,6 +9,7 @@
 
 struct entry;
 struct policy_view;
+struct verbs;
 
 enum layer_state {
 	LAYER_APPLIES,
@@ -33,5 +34,8 @@ int policy_view_has_fallback(const struct policy_view *v);
 
 const struct policy_layer *policy_view_layer(const struct policy_view *v,
 					     size_t i);
+
+/* What the tool's name says that it does; found once, not with each call. */
+const struct verbs *policy_view_verbs(const struct policy_view *v);
 
 #endif
