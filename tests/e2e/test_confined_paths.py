@@ -332,7 +332,8 @@ class Ambiguities(Files):
         after = snapshot(self.top)
         self.assertEqual({p: v for p, v in after.items() if p in before}, before)
         odd = self.at("file:")
-        self.assertEqual([p for p in after if p not in before and not (p + "/").startswith(odd + "/")], [])
+        self.assertEqual([p for p in after if p not in before and
+                          not (p + "/").startswith(odd + "/")], [])
         self.finish(w)
 
     def test_the_attacks_are_real(self):
