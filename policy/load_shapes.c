@@ -14,6 +14,7 @@
 #include "policy.h"
 #include "doc.h"
 #include "model.h"
+#include "sink.h"
 
 /* The path without `.`, `..` and double slashes; caller frees. */
 static char *
@@ -181,8 +182,8 @@ check_star(struct load *l, const struct node *n, const char *text)
 			   "taken");
 }
 
-int
-check_trusted(struct load *l, const struct node *n, const char *text)
+static int
+check_trusted_shape(struct load *l, const struct node *n, const char *text)
 {
 	const char *at = strchr(text, '@');
 
@@ -203,4 +204,52 @@ check_trusted(struct load *l, const struct node *n, const char *text)
 				   "names nobody before the @; \"*@domain\" "
 				   "trusts everybody of a domain");
 	return 0;
+}
+
+/* A destination that the entry is meant for: that of a * something short. */
+static char *
+example_of(const char *text)
+{
+	size_t len = strlen(text);
+
+	if (starts(text, "host:*"))
+		return xasprintf("x%s", text + strlen("host:*"));
+	if (starts(text, "host:"))
+		return xstrdup(text + strlen("host:"));
+	if (text[0] == '*')
+		return xasprintf("x%s", text + 1);
+	return xmemdupz(text, text[len - 1] == '*' ? len - 1 : len);
+}
+
+/* 1 if a URL, host or domain is of a form that nothing is ever trusted by. */
+static int
+trusts_nothing(const char *text)
+{
+	char *item, *example;
+	struct strings one = {&item, 1};
+	int trusted;
+
+	if (!starts(text, "host:") && !starts(text, "http://") &&
+	    !starts(text, "https://") && text[0] != '*')
+		return 0; /* another text is compared as a whole */
+	item = xstrdup(text);
+	example = example_of(text);
+	trusted = sink_trusted(&one, example, strlen(example));
+	free(example);
+	free(item);
+	return !trusted;
+}
+
+int
+check_trusted(struct load *l, const struct node *n, const char *text)
+{
+	if (check_trusted_shape(l, n, text) < 0)
+		return -1;
+	if (!trusts_nothing(text))
+		return 0;
+	return untrustable(l, n,
+			   "could be read in more than one way, and would "
+			   "trust nothing; \"https://host/path*\" expected, "
+			   "or \"host:NAME\", with hosts in ASCII and "
+			   "without \"..\", \"#\" and escaped slashes");
 }

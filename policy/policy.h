@@ -38,8 +38,8 @@ char *policy_error_format(const struct policy_error *e);
  * may be 0).  packs_dir is the directory of the packs, each a file NAME.yaml;
  * with NULL there are no packs.  It is opened only if packs are wanted.
  * Returns a policy that the caller frees with policy_free(), or NULL with
- * *err filled (the caller clears it).  All or nothing: a file that cannot be
- * read or has any mistake is an error.
+ * *err filled (the caller clears it); err is not to be NULL.  All or nothing:
+ * a file that cannot be read or has any mistake is an error.
  */
 struct policy *policy_load(const char *const *files, size_t n,
 			   const char *packs_dir, struct policy_error *err);

@@ -167,6 +167,11 @@ trusted(const char *item, const char *message)
 		loads(text);
 }
 
+#define NOTHING                                                             \
+	"could be read in more than one way, and would trust nothing; "     \
+	"\"https://host/path*\" expected, or \"host:NAME\", with hosts in " \
+	"ASCII and without \"..\", \"#\" and escaped slashes"
+
 static void
 test_trusted(void **state)
 {
@@ -179,7 +184,8 @@ test_trusted(void **state)
 	    "https://x.example/a*",
 	    "https://x.example:8443/*",
 	    "http://x.example/",
-	    "https://[::1]/a",
+	    "https://x.example/a?b=*",
+	    "https://x.example",
 	    "HTTPS://x.example/a",
 	    "https://x.example/@me",
 	    "host:x.example",
@@ -245,6 +251,15 @@ test_trusted(void **state)
 	     "has a user's name before its host; no URL with one is trusted, "
 	     "so leave that part out"},
 	    {"https:///a", "has no host; \"https://host/path*\" expected"},
+	    {"https://x.example?a=*", NOTHING},
+	    {"https://[::1]/a", NOTHING},
+	    {"https://b\u00fccher.example/", NOTHING},
+	    {"https://x.example/a/../b", NOTHING},
+	    {"https://x.example/%2e%2e/b*", NOTHING},
+	    {"https://x.example/a#b", NOTHING},
+	    {"https://x.example:/a", NOTHING},
+	    {"host:b\u00fccher.example", NOTHING},
+	    {"*@b\u00fccher.example", NOTHING},
 	};
 	size_t i;
 
