@@ -9,13 +9,13 @@
 
 #include "proto/alloc.h"
 #include "proto/log.h"
-#include "proto/text.h"
 
 #include "policy.h"
 #include "entry.h"
 #include "pack_info.h"
 #include "suggest.h"
 
+#include "cmd_words.h"
 #include "cmds.h"
 #include "pack_check.h"
 #include "paths.h"
@@ -57,22 +57,11 @@ static const char usage_verify[] =
     "Exit status: 0 no difference, 1 differences or no list of tools, 2 "
     "usage.\n";
 
-/* Foreign text on one line; the buffer is good until the fourth call. */
-static const char *
-show(const char *text)
-{
-	static char shown[4][512];
-	static unsigned next;
-	char *out = shown[next++ % 4];
-
-	text_visible(text, strlen(text), out, sizeof(shown[0]));
-	return out;
-}
-
 static int
 usage_error(const char *what, const char *arg)
 {
-	warnf("packs: %s \"%s\"; see doorward packs --help", what, show(arg));
+	warnf("packs: %s \"%s\"; see doorward packs --help", what,
+	      cmd_shown(arg));
 	return EXIT_USAGE;
 }
 
@@ -81,15 +70,11 @@ static struct policy *
 load_packs(void)
 {
 	struct policy_error err = {0};
-	char *dir = paths_packs(), *text;
+	char *dir = paths_packs();
 	struct policy *p = policy_load(NULL, 0, dir, &err);
 
-	if (p == NULL) {
-		text = policy_error_format(&err);
-		warnf("%s", show(text));
-		free(text);
-		policy_error_clear(&err);
-	}
+	if (p == NULL)
+		cmd_complain(&err);
 	free(dir);
 	return p;
 }
@@ -139,10 +124,10 @@ find_pack(const struct policy *p, const char *name)
 	near = suggest(name, strlen(name), names);
 	if (near != NULL)
 		warnf("there is no pack \"%s\"; did you mean \"%s\"?",
-		      show(name), near);
+		      cmd_shown(name), near);
 	else
 		warnf("there is no pack \"%s\"; see doorward packs list",
-		      show(name));
+		      cmd_shown(name));
 	free(names);
 	return -1;
 }
@@ -155,14 +140,14 @@ print_head(const struct policy_pack_info *k, const char *indent)
 	size_t i;
 
 	for (i = 0; i < k->match_count; i++)
-		printf("%s%s", i == 0 ? indent : ", ", show(k->match[i]));
+		printf("%s%s", i == 0 ? indent : ", ", cmd_shown(k->match[i]));
 	if (k->match_count > 0)
 		putchar('\n');
 	for (i = 0; i < k->checked_count; i++)
 		printf("%s%s%s %s", i == 0 ? indent : "",
 		       i == 0 ? "checked with " : ", ",
-		       show(k->checked[i].package),
-		       show(k->checked[i].version));
+		       cmd_shown(k->checked[i].package),
+		       cmd_shown(k->checked[i].version));
 	if (k->checked_count > 0)
 		putchar('\n');
 }
@@ -185,8 +170,8 @@ cmd_list(int argc, char **argv)
 		return EXIT_USAGE;
 	for (i = 0; i < policy_pack_count(p); i++) {
 		k = policy_pack(p, i);
-		printf("%-14s%4zu tool%s  %s\n", show(k->name), k->entries,
-		       k->entries == 1 ? " " : "s", show(k->about));
+		printf("%-14s%4zu tool%s  %s\n", cmd_shown(k->name), k->entries,
+		       k->entries == 1 ? " " : "s", cmd_shown(k->about));
 		print_head(k, "              ");
 	}
 	policy_free(p);
@@ -228,7 +213,7 @@ print_list(const char *label, const struct strings *s)
 		return;
 	print_label(label);
 	for (i = 0; i < s->n; i++)
-		printf("%s%s", i > 0 ? ", " : "", show(s->v[i]));
+		printf("%s%s", i > 0 ? ", " : "", cmd_shown(s->v[i]));
 	putchar('\n');
 }
 
@@ -250,7 +235,8 @@ print_sinks(const struct entry *e)
 		return;
 	print_label("sends to");
 	for (i = 0; i < e->nsinks; i++)
-		printf("%s%s%s", i > 0 ? ", " : "", show(e->sinks[i].param),
+		printf("%s%s%s", i > 0 ? ", " : "",
+		       cmd_shown(e->sinks[i].param),
 		       kind_text(e->sinks[i].kind));
 	if (e->nsinks == 0)
 		printf("any argument");
@@ -268,8 +254,8 @@ print_patterns(const struct entry *e)
 
 	for (i = 0; i < e->npatterns; i++) {
 		print_label(i == 0 ? "has to match" : "");
-		printf("%s: %s\n", show(e->patterns[i].param),
-		       show(e->patterns[i].text));
+		printf("%s: %s\n", cmd_shown(e->patterns[i].param),
+		       cmd_shown(e->patterns[i].text));
 	}
 }
 
@@ -288,7 +274,7 @@ print_output(const struct entry *e)
 	print_list("identities", &e->identity_fields);
 	if (e->text_form != NULL) {
 		print_label("text form");
-		printf("%s\n", show(e->text_form));
+		printf("%s\n", cmd_shown(e->text_form));
 	}
 	print_list("vouches for", &e->vouches);
 }
@@ -296,7 +282,7 @@ print_output(const struct entry *e)
 static void
 print_entry(const struct entry *e)
 {
-	printf("\n%s\n", show(e->tool));
+	printf("\n%s\n", cmd_shown(e->tool));
 	print_sinks(e);
 	print_list("carries", &e->content_params);
 	print_list("looks through", &e->scan_text);
@@ -304,7 +290,7 @@ print_entry(const struct entry *e)
 	print_list("only below", &e->prefixes);
 	if (e->base != NULL) {
 		print_label("relative to");
-		printf("%s\n", show(e->base));
+		printf("%s\n", cmd_shown(e->base));
 	}
 	print_list("reads files", &e->read_params);
 	print_list("deletes", &e->deletes);
@@ -338,9 +324,10 @@ show_tool(const struct policy *p, size_t pack, const char *tool)
 	}
 	if (status != EXIT_OK) {
 		near = suggest(tool, strlen(tool), names);
-		warnf("pack %s does not speak of \"%s\"%s%s%s", show(k->name),
-		      show(tool), near != NULL ? "; did you mean \"" : "",
-		      near != NULL ? show(near) : "",
+		warnf("pack %s does not speak of \"%s\"%s%s%s",
+		      cmd_shown(k->name), cmd_shown(tool),
+		      near != NULL ? "; did you mean \"" : "",
+		      near != NULL ? cmd_shown(near) : "",
 		      near != NULL ? "\"?" : "");
 	}
 	free(names);
@@ -353,7 +340,8 @@ show_pack(const struct policy *p, size_t pack)
 	const struct policy_pack_info *k = policy_pack(p, pack);
 	size_t i;
 
-	printf("%s: %s\n%s\n", show(k->name), show(k->about), show(k->file));
+	printf("%s: %s\n%s\n", cmd_shown(k->name), cmd_shown(k->about),
+	       cmd_shown(k->file));
 	print_head(k, "");
 	for (i = 0; i < k->entries; i++)
 		print_entry(policy_pack_entry(p, pack, i));
@@ -407,8 +395,8 @@ pack_of_command(const struct policy *p, char *const *command)
 	if (other < n) {
 		warnf("packs %s and %s both know a package in this command; "
 		      "name one: doorward packs verify NAME -- COMMAND",
-		      show(policy_pack(p, first)->name),
-		      show(policy_pack(p, other)->name));
+		      cmd_shown(policy_pack(p, first)->name),
+		      cmd_shown(policy_pack(p, other)->name));
 		return -1;
 	}
 	return (long)first;
@@ -438,9 +426,9 @@ verify(const struct policy *p, size_t pack, char *const *command)
 	}
 	tools = probe_tool_count(s) + probe_unreadable(s);
 	printf("%s %s: %zu tool%s; pack %s: %zu tool%s\n",
-	       show(probe_server_name(s)), show(probe_server_version(s)), tools,
-	       tools == 1 ? "" : "s", show(k->name), k->entries,
-	       k->entries == 1 ? "" : "s");
+	       cmd_shown(probe_server_name(s)),
+	       cmd_shown(probe_server_version(s)), tools, tools == 1 ? "" : "s",
+	       cmd_shown(k->name), k->entries, k->entries == 1 ? "" : "s");
 	n = pack_compare(p, pack, s, print_finding, NULL);
 	if (n == 0)
 		printf("no difference\n");

@@ -12,6 +12,7 @@
 
 #include "policy.h"
 
+#include "cmd_words.h"
 #include "cmds.h"
 #include "paths.h"
 
@@ -125,16 +126,6 @@ print_policy(const struct policy *p)
 	printf("ok\n");
 }
 
-static void
-complain(struct policy_error *err)
-{
-	char *text = policy_error_format(err);
-
-	warnf("%s", text);
-	free(text);
-	policy_error_clear(err);
-}
-
 /*
  * One mistake of each file; returns how many files have one.  What a file
  * needs of those below it is seen when all are read together.
@@ -149,7 +140,7 @@ check_each(const char *const *files, size_t n, const char *packs)
 	for (i = 0; i < n; i++) {
 		p = policy_load(&files[i], 1, packs, &err);
 		if (p == NULL && !err.layered) {
-			complain(&err);
+			cmd_complain(&err);
 			bad++;
 		}
 		policy_error_clear(&err);
@@ -167,10 +158,8 @@ check_files(const char *const *files, size_t n, const char *packs)
 	if (check_each(files, n, packs) > 0)
 		return EXIT_USAGE;
 	p = policy_load(files, n, packs, &err);
-	if (p == NULL) {
-		complain(&err);
-		return EXIT_USAGE;
-	}
+	if (p == NULL)
+		return cmd_complain(&err);
 	policy_lint(p);
 	print_policy(p);
 	policy_free(p);

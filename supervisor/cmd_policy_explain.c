@@ -10,16 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/alloc.h"
 #include "proto/buf.h"
 #include "proto/log.h"
-#include "proto/text.h"
 
 #include "policy.h"
 #include "call.h"
 #include "entry.h"
 #include "view.h"
 
+#include "cmd_words.h"
 #include "cmds.h"
 #include "paths.h"
 #include "probe.h"
@@ -47,18 +46,6 @@ struct question {
 	char *const *command; /* NULL: none */
 	char *default_policy;
 };
-
-/* A text of somebody else's, for one place in a line; static, by turns. */
-static const char *
-shown(const char *text)
-{
-	static char out[4][512];
-	static unsigned turn;
-	char *p = out[turn++ % 4];
-
-	text_visible(text, strlen(text), p, sizeof(out[0]));
-	return p;
-}
 
 static void
 put_strings(struct buf *b, const struct strings *s)
@@ -143,10 +130,10 @@ print_place(const struct entry_place *place)
 	if (place->file == NULL)
 		printf("the fallback");
 	else if (place->pack != NULL)
-		printf("pack %s, %s:%zu", shown(place->pack),
-		       shown(place->file), place->line);
+		printf("pack %s, %s:%zu", cmd_shown(place->pack),
+		       cmd_shown(place->file), place->line);
 	else
-		printf("%s:%zu", shown(place->file), place->line);
+		printf("%s:%zu", cmd_shown(place->file), place->line);
 }
 
 /*
@@ -191,7 +178,7 @@ print_keys(const struct policy_view *v, const struct entry *e, const char *pack)
 		put_value(&b, e, (enum entry_key)k);
 		buf_putc(&b, '\0');
 		printf("  %-22s %s\n", entry_key_name((enum entry_key)k),
-		       shown(buf_head(&b)));
+		       cmd_shown(buf_head(&b)));
 		buf_free(&b);
 		printf("  %-22s from ", "");
 		print_place(&e->place[k]);
@@ -239,9 +226,9 @@ print_layers(const struct policy_view *v)
 	printf("entries, the uppermost first:%s\n", i == 0 ? " none" : "");
 	while (i-- > 0) {
 		l = policy_view_layer(v, i);
-		printf("  %s:%zu (", shown(l->file), l->entry->line);
+		printf("  %s:%zu (", cmd_shown(l->file), l->entry->line);
 		if (l->pack != NULL)
-			printf("pack %s", shown(l->pack));
+			printf("pack %s", cmd_shown(l->pack));
 		else
 			printf("%s", format_text(l));
 		printf("): %s\n", state_text(l));
@@ -307,7 +294,7 @@ print_entries(const struct policy *p, const struct policy_view *v,
 			printf("in force by %s%s; of several the strictest "
 			       "verdict wins:\n",
 			       pack != NULL ? "pack " : "the fallback",
-			       pack != NULL ? shown(pack) : "");
+			       pack != NULL ? cmd_shown(pack) : "");
 		else
 			printf("in force:\n");
 		print_keys(v, policy_view_entry(v, i), pack);
@@ -322,7 +309,7 @@ print_source(const struct policy_source *s)
 	if (s->file == NULL)
 		printf(" (built in)");
 	else
-		printf(" (%s:%zu)", shown(s->file), s->line);
+		printf(" (%s:%zu)", cmd_shown(s->file), s->line);
 }
 
 static void
@@ -364,11 +351,11 @@ print_rule(const struct policy *p, const struct policy_view *v,
 				    : "holds");
 		return;
 	}
-	printf("rule: \"%s\" matches first: %s", shown(o.source.rule),
+	printf("rule: \"%s\" matches first: %s", cmd_shown(o.source.rule),
 	       action_text(o.action));
 	print_source(&o.source);
 	if (o.reason != NULL)
-		printf(", \"%s\"", shown(o.reason));
+		printf(", \"%s\"", cmd_shown(o.reason));
 	printf("\n");
 }
 
@@ -424,9 +411,9 @@ explain(const struct policy *p, const struct question *q)
 			return EXIT_USAGE;
 		}
 	}
-	printf("tool: %s\n", shown(q->tool));
+	printf("tool: %s\n", cmd_shown(q->tool));
 	if (q->server != NULL)
-		printf("server: %s\n", shown(q->server));
+		printf("server: %s\n", cmd_shown(q->server));
 	if (probe != NULL)
 		schema = schema_of(probe, q);
 	else
@@ -444,7 +431,7 @@ explain(const struct policy *p, const struct question *q)
 static int
 load_and_explain(struct question *q)
 {
-	char *packs = paths_packs(), *text;
+	char *packs = paths_packs();
 	struct policy_error err;
 	struct policy *p;
 	int result;
@@ -454,11 +441,7 @@ load_and_explain(struct question *q)
 		q->files[q->nfiles++] = q->default_policy;
 	p = policy_load(q->files, q->nfiles, packs, &err);
 	if (p == NULL) {
-		text = policy_error_format(&err);
-		warnf("%s", text);
-		free(text);
-		policy_error_clear(&err);
-		result = EXIT_USAGE;
+		result = cmd_complain(&err);
 	} else {
 		result = explain(p, q);
 	}
@@ -472,23 +455,8 @@ static int
 usage_error(const char *what, const char *arg)
 {
 	warnf("policy explain: %s \"%s\"; see doorward policy explain --help",
-	      what, shown(arg));
+	      what, cmd_shown(arg));
 	return EXIT_USAGE;
-}
-
-/* An option's value, "--name=VALUE" or the next word; NULL: another one. */
-static const char *
-value_of(const char *name, const char *word, int argc, char **argv, int *i)
-{
-	size_t len = strlen(name);
-
-	if (strncmp(word, name, len) != 0)
-		return NULL;
-	if (word[len] == '=')
-		return word + len + 1;
-	if (word[len] != '\0' || *i + 1 >= argc)
-		return NULL;
-	return argv[++*i];
 }
 
 /* One word before "--"; 0, or the exit status. */
@@ -503,20 +471,20 @@ take_word(struct question *q, int argc, char **argv, int *i)
 		q->tool = word;
 		return 0;
 	}
-	value = value_of("--policy", word, argc, argv, i);
+	value = cmd_option("--policy", argc, argv, i);
 	if (value != NULL) {
 		if (q->nfiles == POLICIES_MAX)
 			return usage_error("too many policies at", value);
 		q->files[q->nfiles++] = value;
 		return 0;
 	}
-	value = value_of("--server", word, argc, argv, i);
+	value = cmd_option("--server", argc, argv, i);
 	if (value != NULL) {
 		q->server = value;
 		return 0;
 	}
 	/* Every command takes it; a policy needs no state. */
-	if (value_of("--state", word, argc, argv, i) != NULL)
+	if (cmd_option("--state", argc, argv, i) != NULL)
 		return 0;
 	if (strcmp(word, "--policy") == 0 || strcmp(word, "--server") == 0 ||
 	    strcmp(word, "--state") == 0)

@@ -10,12 +10,12 @@
 #include <string.h>
 
 #include "proto/log.h"
-#include "proto/text.h"
 
 #include "policy.h"
 #include "call.h"
 
 #include "cases.h"
+#include "cmd_words.h"
 #include "cmds.h"
 #include "paths.h"
 #include "places.h"
@@ -53,18 +53,6 @@ struct test {
 	size_t passed, failed;
 };
 
-/* A text of somebody else's, for one place in a line; static, by turns. */
-static const char *
-shown(const char *text)
-{
-	static char out[4][512];
-	static unsigned turn;
-	char *p = out[turn++ % 4];
-
-	text_visible(text, strlen(text), p, sizeof(out[0]));
-	return p;
-}
-
 static const char *
 verdict_text(int action)
 {
@@ -99,17 +87,17 @@ print_failure(const char *file, const struct one_case *c,
 	const struct finding *worst = findings_worst(f);
 	size_t i;
 
-	printf("%s:%zu: %s: expected %s", shown(file), c->line, shown(c->tool),
-	       verdict_text(c->expect));
+	printf("%s:%zu: %s: expected %s", cmd_shown(file), c->line,
+	       cmd_shown(c->tool), verdict_text(c->expect));
 	if (c->contract >= 0)
 		printf(" by %s", contract_name((enum contract)c->contract));
 	if (c->rule != NULL)
-		printf(" (rule %s)", shown(c->rule));
+		printf(" (rule %s)", cmd_shown(c->rule));
 	printf(", found %s\n", verdict_text((int)worst->action));
 	for (i = 0; i < f->n; i++)
 		printf("\t%s by %s (rule %s)%s%s: %s\n",
 		       verdict_text((int)f->v[i].action),
-		       contract_name(f->v[i].contract), shown(f->v[i].rule),
+		       contract_name(f->v[i].contract), cmd_shown(f->v[i].rule),
 		       f->v[i].param != NULL ? " at " : "",
 		       f->v[i].param != NULL ? f->v[i].param : "",
 		       f->v[i].reason);
@@ -146,17 +134,6 @@ run_case(struct test *t, const char *file, const struct one_case *c)
 }
 
 static int
-complain(struct policy_error *err)
-{
-	char *text = policy_error_format(err);
-
-	warnf("%s", text);
-	free(text);
-	policy_error_clear(err);
-	return EXIT_USAGE;
-}
-
-static int
 run_file(struct test *t, const char *file)
 {
 	struct policy_error err;
@@ -165,7 +142,7 @@ run_file(struct test *t, const char *file)
 	int result = 0;
 
 	if (cases_read(&cases, file, &err) < 0)
-		result = complain(&err);
+		result = cmd_complain(&err);
 	for (i = 0; result == 0 && i < cases.n; i++)
 		run_case(t, file, &cases.v[i]);
 	cases_free(&cases);
@@ -205,7 +182,7 @@ load_and_run(struct test *t)
 		t->policies[t->npolicies++] = dflt;
 	t->policy = policy_load(t->policies, t->npolicies, packs, &err);
 	if (t->policy == NULL) {
-		result = complain(&err);
+		result = cmd_complain(&err);
 	} else {
 		paths_guess(&paths, t->state);
 		places_init(&t->places, paths.state, paths.run, packs,
@@ -224,23 +201,8 @@ static int
 usage_error(const char *what, const char *arg)
 {
 	warnf("policy test: %s \"%s\"; see doorward policy test --help", what,
-	      shown(arg));
+	      cmd_shown(arg));
 	return EXIT_USAGE;
-}
-
-/* An option's value, "--name=VALUE" or the next word; NULL: another one. */
-static const char *
-value_of(const char *name, const char *word, int argc, char **argv, int *i)
-{
-	size_t len = strlen(name);
-
-	if (strncmp(word, name, len) != 0)
-		return NULL;
-	if (word[len] == '=')
-		return word + len + 1;
-	if (word[len] != '\0' || *i + 1 >= argc)
-		return NULL;
-	return argv[++*i];
 }
 
 static int
@@ -248,14 +210,14 @@ take_option(struct test *t, int argc, char **argv, int *i)
 {
 	const char *word = argv[*i], *value;
 
-	value = value_of("--policy", word, argc, argv, i);
+	value = cmd_option("--policy", argc, argv, i);
 	if (value != NULL) {
 		if (t->npolicies == POLICIES_MAX)
 			return usage_error("too many policies at", value);
 		t->policies[t->npolicies++] = value;
 		return 0;
 	}
-	value = value_of("--state", word, argc, argv, i);
+	value = cmd_option("--state", argc, argv, i);
 	if (value != NULL) {
 		t->state = value;
 		return 0;
