@@ -77,9 +77,9 @@ def table(median, name):
 
 
 def policies(median):
-    """What a large policy costs a call; globs are not in it, which are tried
-    one after another."""
-    print(f"\n{'policies of one and of 10,000':34}" + "".join(
+    """What a large policy costs a call, all on one processor; globs are not
+    in it, which are tried one after another."""
+    print(f"\n{'policies, on one processor':34}" + "".join(
         f"{'1 ' + one:>12}{'10,000':>12}{'/ 1':>9}" for one, _ in POLICIES))
     for key, title, form in ROWS:
         if key not in ("p50_us", "p99_us", "calls_per_s", "first_ms"):
