@@ -18,9 +18,10 @@
 
 #define DEPTH_MAX 24u
 #define NODES_MAX 20000u
-#define PARAMS_MAX 128u /* of one kind in one entry */
-#define PLACE_MAX 512u  /* bytes of a parameter's dotted name */
-#define DELETES_MAX 2u  /* calls of a deleting tool */
+#define WORK_MAX 1000000u /* keys passed, those passed again included */
+#define PARAMS_MAX 128u   /* of one kind in one entry */
+#define PLACE_MAX 512u    /* bytes of a parameter's dotted name */
+#define DELETES_MAX 2u    /* calls of a deleting tool */
 
 struct reading {
 	const struct cJSON *root;
@@ -28,7 +29,7 @@ struct reading {
 	struct verbs verbs;
 	struct words tool;
 	struct name_context names;
-	size_t nodes;
+	size_t nodes, work;
 	int overrun; /* not everything was seen */
 	char place[PLACE_MAX];
 	size_t place_len;
@@ -89,6 +90,22 @@ static const struct cJSON *
 get(const struct cJSON *object, const char *key)
 {
 	return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+/*
+ * Counts the keys of an object that is about to be searched.  One schema may
+ * be referred to from thousands of places.
+ */
+static int
+look_into(struct reading *r, const struct cJSON *object)
+{
+	const struct cJSON *c = object != NULL ? object->child : NULL;
+
+	for (; c != NULL && r->work <= WORK_MAX; c = c->next)
+		r->work++;
+	if (r->work > WORK_MAX)
+		r->overrun = 1;
+	return !r->overrun;
 }
 
 static int
@@ -159,7 +176,7 @@ step(const struct cJSON *at, const char **pointer)
 
 /* What "#/$defs/NAME" refers to, or NULL. */
 static const struct cJSON *
-find_ref(const struct reading *r, const char *ref)
+find_ref(struct reading *r, const char *ref)
 {
 	const struct cJSON *at = r->root;
 	size_t steps;
@@ -171,7 +188,7 @@ find_ref(const struct reading *r, const char *ref)
 	ref += 2;
 	for (steps = 0; *ref != '\0' && at != NULL && steps < DEPTH_MAX;
 	     steps++)
-		at = step(at, &ref);
+		at = look_into(r, at) ? step(at, &ref) : NULL;
 	return *ref == '\0' ? at : NULL;
 }
 
@@ -201,7 +218,7 @@ walk_ref(struct reading *r, const struct cJSON *ref, size_t depth)
 
 /* A reference says the type of what is named. */
 static const struct cJSON *
-behind_ref(const struct reading *r, const struct cJSON *schema)
+behind_ref(struct reading *r, const struct cJSON *schema)
 {
 	const struct cJSON *ref = get(schema, "$ref"), *to = NULL;
 
@@ -279,7 +296,7 @@ walk_property(struct reading *r, const struct cJSON *p, size_t depth)
 	size_t before;
 
 	if ((!cJSON_IsObject(p) && !cJSON_IsTrue(p)) || p->string == NULL ||
-	    !enter(r, p->string, &before))
+	    !look_into(r, p) || !enter(r, p->string, &before))
 		return;
 	words_split(&name, p->string, strlen(p->string));
 	if (!name_is_question(&name) && !take_name(r, &name, p))
@@ -316,11 +333,14 @@ walk_properties(struct reading *r, const struct cJSON *properties, size_t depth)
 	int outer = r->names.beside_from;
 	size_t before = r->e->nsinks;
 	const struct cJSON *p;
+	int inner;
 
-	r->names.beside_from = has_from(properties);
-	for (p = properties->child; p != NULL; p = p->next) {
+	if (!look_into(r, properties))
+		return;
+	inner = has_from(properties);
+	for (p = properties->child; p != NULL && !r->overrun; p = p->next) {
+		r->names.beside_from = inner;
 		walk_property(r, p, depth);
-		r->names.beside_from = has_from(properties);
 	}
 	complete(r, properties, before);
 	r->names.beside_from = outer;
@@ -366,7 +386,8 @@ walk(struct reading *r, const struct cJSON *schema, size_t depth)
 
 	if (!cJSON_IsObject(schema) || r->overrun)
 		return;
-	if (depth > DEPTH_MAX || ++r->nodes > NODES_MAX) {
+	if (depth > DEPTH_MAX || ++r->nodes > NODES_MAX ||
+	    !look_into(r, schema)) {
 		r->overrun = 1;
 		return;
 	}

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cjson/cJSON.h>
 #include <cmocka.h>
 
@@ -266,12 +267,23 @@ test_schemas(void **state)
 
 /* Schemas that grow without end cost no more than a bound, and then count as
  * sending. */
+#define WIDE 60000u
+
+/* cJSON compares no keys here, and finds the end at once. */
+static void
+add_last(cJSON *object, const char *name, cJSON *item)
+{
+	cJSON_AddItemToArray(object, item);
+	item->string = strdup(name);
+}
+
 static void
 test_bounds(void **state)
 {
 	char out[1024], name[16], ref[32];
 	cJSON *schema = cJSON_CreateObject(), *defs, *one, *list, *at;
 	size_t i, j;
+	clock_t start;
 
 	(void)state;
 	/* Each definition is two of the next one. */
@@ -290,6 +302,22 @@ test_bounds(void **state)
 	}
 	cJSON_AddObjectToObject(defs, "d20");
 	describe_tool("x", schema, out, sizeof(out));
+	assert_string_equal(out, " sends");
+	cJSON_Delete(schema);
+	/* Wide: each parameter is what stands last of as many. */
+	schema = cJSON_CreateObject();
+	defs = cJSON_AddObjectToObject(schema, "$defs");
+	one = cJSON_AddObjectToObject(schema, "properties");
+	for (i = 0, at = NULL; i < WIDE; i++) {
+		snprintf(name, sizeof(name), "p%zu", i);
+		add_last(defs, name, cJSON_CreateObject());
+		at = cJSON_CreateObject();
+		cJSON_AddStringToObject(at, "$ref", "#/$defs/p59999");
+		add_last(one, name, at);
+	}
+	start = clock();
+	describe_tool("x", schema, out, sizeof(out));
+	assert_true(clock() - start < 10 * CLOCKS_PER_SEC);
 	assert_string_equal(out, " sends");
 	cJSON_Delete(schema);
 	/* Nested deep. */
