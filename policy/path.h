@@ -115,4 +115,30 @@ int path_from_url(const char *text, size_t len, char *out, size_t size,
 void path_judge(const struct entry *e, const struct policy_call *c,
 		struct findings *f);
 
+/*
+ * What follows "file:" in the text as the URL parser of browsers and Node
+ * takes it (WHATWG URL): controls and blanks before it, and tabs and line
+ * ends in it, do not count, and a backslash is a slash.  NULL if it does not
+ * start so; the caller frees.
+ */
+char *path_tidy_url(const char *text, size_t len);
+
+/*
+ * The path of what path_tidy_url() returned, whatever its host: absolute, as
+ * that parser makes it, decoded, and up to a NUL in it, since C programs read
+ * no further.  It has its query and fragment; up to *end it is without them,
+ * if there are some, else *end is 0.  The caller frees.
+ */
+char *path_of_url(const char *text, size_t *end);
+
+/*
+ * As path_is_below(), where parts that both have letters beyond ASCII count
+ * as one: a server may take one spelling for another (UAX #15).
+ */
+int path_maybe_below(const char *path, size_t len, const char *prefix);
+
+/* The text without outer blanks, controls and quotes, as the trim functions
+ * of several languages together take them off. */
+const char *path_trim(const char *text, size_t *len);
+
 #endif

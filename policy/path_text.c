@@ -33,6 +33,14 @@ blank_or_quote(uint32_t cp)
 	return 0;
 }
 
+/* Of a text that may have controls, too. */
+static int
+taken_off(uint32_t cp)
+{
+	return cp <= ' ' || cp == 0x85 || cp == 0x2028 || cp == 0x2029 ||
+	       cp == 0xfeff || blank_or_quote(cp);
+}
+
 /*
  * Letters that Unicode writes in another way as well (canonical equivalence,
  * UAX #15): combining marks, and what its form C replaces.  A server that
@@ -222,4 +230,124 @@ path_from_url(const char *text, size_t len, char *out, size_t size, size_t *n,
 		return -1;
 	*why = decode(text, len, out, size, n);
 	return *why == NULL ? 1 : -1;
+}
+
+static int
+left_out(char c)
+{
+	return c == '\t' || c == '\n' || c == '\r';
+}
+
+char *
+path_tidy_url(const char *text, size_t len)
+{
+	static const char scheme[] = "file:";
+	size_t i, n = 0;
+	char *out;
+
+	for (i = 0; i < len && (unsigned char)text[i] <= ' '; i++)
+		;
+	for (; i < len && scheme[n] != '\0'; i++) {
+		if (left_out(text[i]))
+			continue;
+		if ((text[i] | 0x20) != scheme[n])
+			return NULL;
+		n++;
+	}
+	if (scheme[n] != '\0')
+		return NULL;
+	out = xreallocarray(NULL, 1, len - i + 1);
+	for (n = 0; i < len; i++)
+		if (!left_out(text[i]))
+			out[n++] = text[i] == '\\' ? '/' : text[i];
+	out[n] = '\0';
+	return out;
+}
+
+char *
+path_of_url(const char *text, size_t *end)
+{
+	size_t i, n = 0, len;
+	char *path;
+
+	if (strncmp(text, "//", 2) == 0)
+		text += 2 + strcspn(text + 2, "/");
+	len = strlen(text);
+	path = xreallocarray(NULL, 1, len + 2);
+	if (text[0] != '/')
+		path[n++] = '/';
+	*end = 0;
+	for (i = 0; i < len; i++) {
+		if ((text[i] == '?' || text[i] == '#') && *end == 0)
+			*end = n;
+		if (text[i] == '%' && len - i > 2 && hex(text[i + 1]) >= 0 &&
+		    hex(text[i + 2]) >= 0) {
+			path[n++] =
+			    (char)(hex(text[i + 1]) * 16 + hex(text[i + 2]));
+			i += 2;
+		} else {
+			path[n++] = text[i];
+		}
+	}
+	/* What a C program reads ends at a NUL. */
+	path[n] = '\0';
+	return path;
+}
+
+/* 1 if two components are one, or may be two spellings of one. */
+static int
+maybe_same(const char *a, size_t n, const char *b, size_t m)
+{
+	size_t i, j;
+
+	if (n == m && memcmp(a, b, n) == 0)
+		return 1;
+	for (i = 0; i < n && (unsigned char)a[i] < 0x80; i++)
+		;
+	for (j = 0; j < m && (unsigned char)b[j] < 0x80; j++)
+		;
+	return i < n && j < m;
+}
+
+int
+path_maybe_below(const char *path, size_t len, const char *prefix)
+{
+	const char *end = path + len, *slash;
+	size_t n, m;
+
+	while (*prefix == '/' && prefix[1] != '\0') {
+		if (path == end || *path++ != '/')
+			return 0;
+		n = strcspn(++prefix, "/");
+		slash = memchr(path, '/', (size_t)(end - path));
+		m = (size_t)((slash != NULL ? slash : end) - path);
+		if (!maybe_same(path, m, prefix, n))
+			return 0;
+		path += m;
+		prefix += n;
+	}
+	return 1;
+}
+
+const char *
+path_trim(const char *text, size_t *len)
+{
+	const char *end = text + *len, *p;
+	uint32_t cp = 0;
+	size_t k;
+
+	while (text < end &&
+	       (k = text_utf8_next(text, (size_t)(end - text), &cp)) > 0 &&
+	       taken_off(cp))
+		text += k;
+	while (end > text) {
+		for (p = end - 1; p > text && (*p & 0xc0) == 0x80; p--)
+			;
+		if (text_utf8_next(p, (size_t)(end - p), &cp) == 0 ||
+		    !taken_off(cp))
+			break;
+		end = p;
+	}
+	*len = (size_t)(end - text);
+	return text;
 }

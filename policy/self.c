@@ -130,12 +130,26 @@ home_of(struct self *s)
 	return s->home_len > 1 ? s->home : NULL;
 }
 
+static size_t
+parts(const char *path, size_t len)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < len; i++)
+		n += path[i] == '/';
+	return n;
+}
+
 static int
 is_home(struct self *s, const char *path, size_t len)
 {
 	const char *home = home_of(s);
 
 	if (home != NULL && s->home_len == len && memcmp(home, path, len) == 0)
+		return 1;
+	if (home != NULL && s->walk.missing > 0 &&
+	    path_maybe_below(path, len, home) &&
+	    parts(path, len) == parts(home, s->home_len))
 		return 1;
 	/* As it was given, too: a link on the way may be unreadable. */
 	return s->places->home != NULL && strlen(s->places->home) == len &&
@@ -170,7 +184,9 @@ visit(void *arg, const char *path, size_t len)
 		return 1;
 	for (i = 0; i < s->places->own_count; i++)
 		if (path_is_below(path, len, s->places->own[i],
-				  strlen(s->places->own[i])))
+				  strlen(s->places->own[i])) ||
+		    (s->walk.missing > 0 &&
+		     path_maybe_below(path, len, s->places->own[i])))
 			note(s, HIT_OWN);
 	if (guard_is_process(path, len))
 		note(s, HIT_PROCESS);
@@ -326,50 +342,6 @@ check_name(struct self *s, const char *start, const char *text, size_t len)
 }
 
 static int
-hex(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)(c | 0x20);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* A file: URL, read as generously as anybody might. */
-static void
-check_url(struct self *s, const char *text, size_t len)
-{
-	char *path = xreallocarray(NULL, 1, len + 1);
-	size_t i, n = 0, end = 0;
-
-	if (len >= 2 && memcmp(text, "//", 2) == 0) {
-		for (i = 2; i < len && text[i] != '/'; i++)
-			;
-		text += i;
-		len -= i;
-	}
-	for (i = 0; i < len; i++) {
-		if ((text[i] == '?' || text[i] == '#') && end == 0)
-			end = n;
-		if (text[i] == '%' && len - i > 2 && hex(text[i + 1]) >= 0 &&
-		    hex(text[i + 2]) >= 0) {
-			path[n++] =
-			    (char)(hex(text[i + 1]) * 16 + hex(text[i + 2]));
-			i += 2;
-		} else {
-			path[n++] = text[i];
-		}
-	}
-	/* What a C program reads ends at a NUL. */
-	n = strnlen(path, n);
-	if (n > 0 && path[0] == '/') {
-		check_name(s, "/", path, n);
-		if (end > 0 && end < n)
-			check_name(s, "/", path, end);
-	}
-	free(path);
-}
-
-static int
 starts(const char *text, size_t len, const char *with)
 {
 	size_t n = strlen(with);
@@ -426,8 +398,9 @@ check_relative(struct self *s, const char *text, size_t len)
 	}
 }
 
+/* A name that is no URL. */
 static void
-check_reading(struct self *s, const char *text, size_t len)
+check_plain(struct self *s, const char *text, size_t len)
 {
 	size_t n = 0;
 
@@ -437,8 +410,6 @@ check_reading(struct self *s, const char *text, size_t len)
 		check_name(s, "/", text, len);
 		return;
 	}
-	if (len > 5 && strncasecmp(text, "file:", 5) == 0)
-		check_url(s, text + 5, len - 5);
 	n = home_part(text, len, &s->unsure);
 	if (n > 0 && home_of(s) != NULL) {
 		while (n < len && text[n] == '/')
@@ -451,11 +422,34 @@ check_reading(struct self *s, const char *text, size_t len)
 	check_relative(s, text, len);
 }
 
-static int
-trimmable(char c)
+/* Decoded, and as those take it who only cut off what it starts with. */
+static void
+check_url(struct self *s, const char *text)
 {
-	return c == ' ' || (c >= '\t' && c <= '\r') || c == '"' || c == '\'' ||
-	       c == '`';
+	size_t n, end;
+	char *path = path_of_url(text, &end);
+
+	n = strlen(path);
+	check_name(s, "/", path, n);
+	if (end > 0 && end < n)
+		check_name(s, "/", path, end);
+	free(path);
+	if (s->hit < HIT_CLIENT)
+		check_plain(s, text, strlen(text));
+	if (s->hit < HIT_CLIENT && strncmp(text, "//", 2) == 0)
+		check_plain(s, text + 2, strlen(text + 2));
+}
+
+static void
+check_reading(struct self *s, const char *text, size_t len)
+{
+	char *url = path_tidy_url(text, len);
+
+	if (url != NULL)
+		check_url(s, url);
+	free(url);
+	if (s->hit < HIT_CLIENT)
+		check_plain(s, text, len);
 }
 
 /* The text as it is, and as a server that tidies it up takes it. */
@@ -463,14 +457,8 @@ static void
 check_spelling(struct self *s, const char *text)
 {
 	size_t len = strlen(text), n = len;
-	const char *p = text;
+	const char *p = path_trim(text, &n);
 
-	while (n > 0 && trimmable(p[0])) {
-		p++;
-		n--;
-	}
-	while (n > 0 && trimmable(p[n - 1]))
-		n--;
 	if (n < len && len <= PATH_BYTES_MAX)
 		check_reading(s, text, len);
 	if (s->hit < HIT_CLIENT)

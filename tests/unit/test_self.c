@@ -449,6 +449,70 @@ test_bases(void **state)
 	}
 }
 
+/* As Node's URL takes them, or a server that cuts off what they begin with. */
+static void
+test_urls(void **state)
+{
+	static const char *const bad[] = {
+	    "file:" STATE, "file:data/me/.local/state/doorward",
+	    "file:\\data\\me\\.local\\state\\doorward", "file:\\\\" STATE,
+	    "fi\tle://" STATE, "file:\n//" STATE, "\x01 file://" STATE,
+	    "file:///data/me/.lo\rcal/state/doorward", "file://notes/x",
+	    "file:notes/x", "file://../.local/state/doorward",
+	    "file://~/.local/state/doorward", "file://%6c/../x/.." STATE,
+	    "file://x" STATE "?q", "file://" STATE "#f", "file://" STATE "%00x",
+	    /* and what trim functions take off */
+	    "\xc2\xa0" STATE, "\xef\xbb\xbf" STATE, STATE "\xe3\x80\x80",
+	    "\xe2\x80\xa8\"" STATE "\"\x1f", NULL};
+	static const char *const good[] = {
+	    "file:",        "file://", "file:x",       "file:///tmp/x",
+	    "file://tmp/x", "file",    "files:" STATE, "\xc2\xa0",
+	    "\xff",         NULL};
+	size_t i;
+
+	(void)state;
+	for (i = 0; bad[i] != NULL; i++)
+		expect(bad[i], SELF_READS, DENIES);
+	for (i = 0; good[i] != NULL; i++)
+		expect(good[i], SELF_READS, NOTHING);
+}
+
+/* A directory that the person's keyboard and the agent spell differently. */
+static void
+test_composed(void **state)
+{
+	static const char *const kept[] = {"/data/jos\xc3\xa9/state"};
+	static const struct {
+		const char *text;
+		enum said said;
+	} table[] = {
+	    {"\"/data/jos\xc3\xa9/state/x\"", DENIES},
+	    {"\"/data/jose\xcc\x81/state/x\"", DENIES},
+	    {"\"/data/jose\xcc\x81/state\"", DENIES},
+	    {"\"/data/jose\xcc\x81/.claude.json\"", DENIES},
+	    {"\"/data/jose\xcc\x81/x/.claude.json\"", NOTHING},
+	    {"\"/data/jose\xcc\x81\"", NOTHING},
+	    {"\"/data/jose\xcc\x81/other\"", NOTHING},
+	    {"\"/data/jose/state\"", NOTHING},
+	    {"\"/jose\xcc\x81/state\"", NOTHING},
+	};
+	struct policy_places p = places();
+	struct findings f = {NULL, 0, 0};
+	size_t i;
+	cJSON *v;
+
+	(void)state;
+	p.home = "/data/jos\xc3\xa9";
+	p.own = kept;
+	p.own_count = 1;
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		v = json(table[i].text);
+		self_judge_value(&p, v, SELF_READS, &f);
+		assert_int_equal(outcome(&f), table[i].said);
+		cJSON_Delete(v);
+	}
+}
+
 static void
 test_other_spelling(void **state)
 {
@@ -567,6 +631,8 @@ main(void)
 	    cmocka_unit_test(test_unknown_places),
 	    cmocka_unit_test(test_cwd_in_guarded),
 	    cmocka_unit_test(test_bases),
+	    cmocka_unit_test(test_urls),
+	    cmocka_unit_test(test_composed),
 	    cmocka_unit_test(test_other_spelling),
 	    cmocka_unit_test(test_cost),
 	    cmocka_unit_test(test_what_is_written),
