@@ -26,7 +26,7 @@ enum line_event {
  * bytes of the line, DW_SAMPLE_MAX at most, and salvage has read all of it.
  */
 struct line {
-	const char *p;
+	char *p;
 	size_t len;
 };
 

@@ -95,8 +95,22 @@ send_told(const char *p, size_t n)
 	reading.e.flags |= ENVELOPE_RESULT;
 }
 
+/*
+ * Between tokens a carriage return is white space to JSON, and the end of a
+ * line to clients that read lines as Java and .NET do: what stands behind it
+ * would be a message of its own, which nobody has looked at.
+ */
 static void
-take_line(const char *p, size_t n)
+blank_returns(char *p, size_t n)
+{
+	char *end = p + n;
+
+	while ((p = memchr(p, '\r', (size_t)(end - p))) != NULL)
+		*p++ = ' ';
+}
+
+static void
+take_line(char *p, size_t n)
 {
 	enum refusal why;
 	size_t offset;
@@ -117,6 +131,7 @@ take_line(const char *p, size_t n)
 	} else {
 		if (reading.told)
 			send_told(p, n);
+		blank_returns(p, n);
 		reading.e.line_len = (uint32_t)n;
 		mon_line(&reading.e, p);
 	}
