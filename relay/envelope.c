@@ -277,7 +277,7 @@ read_result(struct check *c)
 	if (r->e.kind != KIND_RESULT)
 		return;
 	r->told = r->tools || present(c, SLOT_INSTRUCTIONS) ||
-		  present(c, SLOT_SERVER_INFO);
+		  present(c, SLOT_SERVER_INFO) || c->s->result_variant != 0;
 	if (slot(c, SLOT_IS_ERROR)->type == 't')
 		r->e.flags |= ENVELOPE_IS_ERROR;
 	if (slot(c, SLOT_TASK)->type == '{' ||

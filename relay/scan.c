@@ -244,11 +244,19 @@ find_slot(uint8_t place, const char *p, size_t len)
 	return SLOT_NONE;
 }
 
-static int
-spelling_matters(const struct scan *s, uint8_t place)
+/* A key that a reader who ignores case takes for another one. */
+static void
+check_spelling(struct scan *s, uint8_t place, const char *p, size_t len,
+	       size_t off)
 {
-	return place == PLACE_TOP ||
-	       (place == PLACE_PARAMS && s->rules == SCAN_CLIENT);
+	if (place == PLACE_TOP && key_is_variant(p, len, KEYS_ENVELOPE))
+		note(&s->variant, off);
+	else if (place == PLACE_PARAMS && s->rules == SCAN_CLIENT &&
+		 key_is_variant(p, len, KEYS_PARAMS))
+		note(&s->variant, off);
+	else if (place == PLACE_RESULT && s->rules != SCAN_CLIENT &&
+		 key_is_variant(p, len, KEYS_RESULT))
+		blame(s, &s->result_variant, off);
 }
 
 /* Reads a key and its colon; the level is an object's. */
@@ -274,9 +282,7 @@ take_key(struct scan *s)
 		if (l->tracked)
 			remember_key(s, p, len);
 		s->pending = find_slot(l->place, p, len);
-		if (spelling_matters(s, l->place) &&
-		    key_is_variant(p, len, l->place == PLACE_PARAMS))
-			note(&s->variant, offset(s, at));
+		check_spelling(s, l->place, p, len, offset(s, at));
 	}
 	skip_space(s);
 	if (s->p == s->end || *s->p != ':')
@@ -475,7 +481,7 @@ start(struct scan *s, const char *line, size_t len, enum scan_rules rules)
 	s->tools = s->tool_depth = 0;
 	s->outer_fault = 0;
 	s->nul = s->surrogate = s->duplicate = 0;
-	s->params_duplicate = s->variant = 0;
+	s->params_duplicate = s->variant = s->result_variant = 0;
 	s->nodes = s->depth = 0;
 	s->pending = SLOT_ROOT;
 	s->nkeys = s->arena_used = 0;

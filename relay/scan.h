@@ -16,8 +16,9 @@ struct key_span;
 /* Whose keys are compared with one another, and which are held to spelling. */
 enum scan_rules {
 	SCAN_CLIENT, /* all keys; spelling at the top and in params */
-	SCAN_SERVER, /* keys and spelling at the top, keys in params */
-	SCAN_WHOLE   /* all keys; spelling at the top: a result to be read */
+	SCAN_SERVER, /* keys and spelling at the top, keys in params; a
+			spelling in the result makes it one to be read */
+	SCAN_WHOLE   /* all keys; spelling at the top and in the result */
 };
 
 /* The members that anything here looks at, by place and exact name. */
@@ -90,6 +91,7 @@ struct scan {
 	size_t duplicate;
 	size_t params_duplicate;
 	size_t variant;
+	size_t result_variant;
 
 	/* With SCAN_WHOLE: the elements of the last result.tools, and whether
 	 * any of the faults above stands outside of them. */

@@ -155,12 +155,12 @@ scalar_of(const cJSON *item, struct scalar *s)
 }
 
 static int
-has_variant(const cJSON *object, int in_params)
+has_variant(const cJSON *object, enum key_place place)
 {
 	const cJSON *c;
 
 	for (c = object->child; c != NULL; c = c->next)
-		if (key_is_variant(c->string, strlen(c->string), in_params))
+		if (key_is_variant(c->string, strlen(c->string), place))
 			return 1;
 	return 0;
 }
@@ -173,7 +173,7 @@ read_params(struct message *m)
 	m->params = message_member(m->root, "params");
 	if (m->params == NULL)
 		return 0;
-	if (!cJSON_IsObject(m->params) || has_variant(m->params, 1))
+	if (!cJSON_IsObject(m->params) || has_variant(m->params, KEYS_PARAMS))
 		return -1;
 	meta = message_member(m->params, "_meta");
 	/* A token that is no string or integer is none: it cannot match. */
@@ -273,7 +273,7 @@ message_decode(struct message *m, const char *p, size_t n)
 		return -1;
 	v = message_member(m->root, "jsonrpc");
 	if (!cJSON_IsString(v) || strcmp(v->valuestring, "2.0") != 0 ||
-	    has_variant(m->root, 0) ||
+	    has_variant(m->root, KEYS_ENVELOPE) ||
 	    scalar_of(message_member(m->root, "id"), &m->id) == -1 ||
 	    classify(m) == -1) {
 		message_free(m);

@@ -124,14 +124,17 @@ fold(const char *p, size_t len, char *out, size_t size)
 }
 
 int
-key_is_variant(const char *p, size_t len, int in_params)
+key_is_variant(const char *p, size_t len, enum key_place place)
 {
-	static const char *const envelope[] = {
-	    "jsonrpc", "id", "method", "params", "result", "error", NULL};
-	static const char *const params[] = {
-	    "name",           "arguments",    "uri",   "cursor", "task",
-	    "inputResponses", "requestState", "_meta", NULL};
-	const char *const *names = in_params ? params : envelope;
+	static const char *const keys[][9] = {
+	    [KEYS_ENVELOPE] = {"jsonrpc", "id", "method", "params", "result",
+			       "error", NULL},
+	    [KEYS_PARAMS] = {"name", "arguments", "uri", "cursor", "task",
+			     "inputResponses", "requestState", "_meta", NULL},
+	    [KEYS_RESULT] = {"tools", "nextCursor", "serverInfo",
+			     "instructions", NULL},
+	};
+	const char *const *names = keys[place];
 	char folded[32], want[32];
 	size_t n = fold(p, len, folded, sizeof(folded)), w;
 

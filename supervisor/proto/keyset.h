@@ -19,11 +19,15 @@ struct key_span {
  */
 int keys_have_duplicate(struct key_span *keys, size_t n);
 
+/* Where a key stands: in the message itself, or right within one of these. */
+enum key_place { KEYS_ENVELOPE, KEYS_PARAMS, KEYS_RESULT };
+
 /*
- * 1 if the key equals one of the protocol's envelope keys (in_params: one of
- * params' keys) but for ASCII case or letters that decoders fold to ASCII
- * (U+017F, U+212A, U+0130, U+0131, U+FB05, U+FB06), and is not that key.
+ * 1 if the key equals one of the keys there that somebody acts on but for
+ * ASCII case or letters that decoders fold to ASCII (U+017F, U+212A, U+0130,
+ * U+0131, U+FB05, U+FB06), and is not that key.  Of a result these are what a
+ * server says of itself and its tools.
  */
-int key_is_variant(const char *p, size_t len, int in_params);
+int key_is_variant(const char *p, size_t len, enum key_place place);
 
 #endif

@@ -159,6 +159,7 @@ class Listing(PinCase):
             ("nextCursor", lambda i: listing(i, [dw.tool("echo")], nextCursor=3)),
             ("no list", lambda i: ('{"jsonrpc":"2.0","id":"%s","result":{"tools":[],'
                                    '"nextCursor":"a","nextCursor":"b"}}' % i)),
+            ("no list", lambda i: listing(i, [dw.tool("echo")], Tools=[])),
             ("no valid message", lambda i: '{"jsonrpc":"2.0","id":"%s","result":{"tools":[}}' % i),
         ]
         for n, (reason, answer) in enumerate(bad):
@@ -237,10 +238,17 @@ class Listing(PinCase):
     def test_a_list_for_the_client_that_cannot_be_read(self):
         s = self.session()
         s.handshake()
-        s.send_client({"jsonrpc": "2.0", "id": "l", "method": "tools/list"})
+        for text in ('"tools":[],"a":1,"a":2', '"tools":[],"Tools":[]', '"TOOLS":[]',
+                     '"tools":[],"nextcursor":"b"'):
+            s.send_client({"jsonrpc": "2.0", "id": "l", "method": "tools/list"})
+            s.recv_server()
+            s.send_server('{"jsonrpc":"2.0","id":"l","result":{%s}}' % text)
+            self.assertError(s.recv_client(), "l", 1003)
+        # Of no other result is this asked.
+        s.send_client({"jsonrpc": "2.0", "id": 5, "method": "prompts/list"})
         s.recv_server()
-        s.send_server('{"jsonrpc":"2.0","id":"l","result":{"tools":[],"a":1,"a":2}}')
-        self.assertError(s.recv_client(), "l", 1003)
+        s.send_server('{"jsonrpc":"2.0","id":5,"result":{"Tools":[]}}')
+        self.assertEqual(s.client_line(), b'{"jsonrpc":"2.0","id":5,"result":{"Tools":[]}}')
 
     def test_changes_while_listing(self):
         s = self.by_hand()
@@ -633,12 +641,15 @@ class Facts(PinCase):
         self.assertEqual(self.greet(t, "Be good.")["instructions"], "Be good.")
 
     def test_unreadable_introductions(self):
+        """Some clients ignore case: what they read is not what was pinned."""
         s = self.session()
-        s.send_client({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}})
-        s.recv_server()
-        s.send_server('{"jsonrpc":"2.0","id":1,"result":{"serverInfo":{},"instructions":"a",'
-                      '"instructions":"b"}}')
-        self.assertError(s.recv_client(), 1, 1003)
+        for n, text in enumerate(('"serverInfo":{},"instructions":"a","instructions":"b"',
+                                  '"serverInfo":{},"Instructions":"b"',
+                                  '"instruction\u017f":"b"')):
+            s.send_client({"jsonrpc": "2.0", "id": n, "method": "initialize", "params": {}})
+            s.recv_server()
+            s.send_server('{"jsonrpc":"2.0","id":%d,"result":{%s}}' % (n, text))
+            self.assertError(s.recv_client(), n, 1003)
 
     def test_another_version_is_noted(self):
         before = self.first()
@@ -702,6 +713,36 @@ class Store(PinCase):
         self.assertDenied(s.recv_client(), 1, "pins", reason="lock")
         os.close(fd)
         s.round_trip(2, "t")
+
+    def test_accepted_in_a_stream(self):
+        """In 2026-07-28 only a stream that asked for it is told, by its id."""
+        before = self.pinned([OLD])
+        new = CHANGES["argument"]
+        s = self.session(tools=[new], state=before.state)
+        for ident, wants in (("deaf", False), ("all ears", True), (7, True)):
+            s.send_client({"jsonrpc": "2.0", "id": ident, "method": "subscriptions/listen",
+                           "params": {"notifications": {"toolsListChanged": wants},
+                                      "_meta": dw.MODERN}})
+            self.assertEqual(s.recv_server()["id"], ident)
+        # The server's own word in a stream makes the monitor look again.
+        told = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed",
+                "params": {"_meta": {"io.modelcontextprotocol/subscriptionId": 7}}}
+        for n in (1, 2):
+            s.call(n, "t", _meta=dw.MODERN)
+            self.assertDenied(s.recv_client(), n, "pins.on_changed", modern=True)
+            self.assertEqual(s.listings, n)
+            s.send_server(told)
+            self.assertEqual(s.recv_client(), told)
+        status, text = dw.on_terminal(
+            [dw.program(), "pins", "accept", "--state", s.state, "pinned"], "y\n")
+        self.assertEqual(status, 0, text)
+        ids = []
+        for _ in range(2):
+            message = s.recv_client()
+            self.assertEqual(message["method"], "notifications/tools/list_changed")
+            ids.append(message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"])
+        self.assertEqual(ids, ["all ears", 7])
+        s.round_trip(3, "t", _meta=dw.MODERN)
 
     def test_accepted_by_a_person(self):
         """The session hears of it, and tells the client."""

@@ -69,42 +69,49 @@ duplicates_by_length(void **state)
 }
 
 static int
-variant(const char *key, int in_params)
+variant(const char *key, enum key_place place)
 {
-	return key_is_variant(key, strlen(key), in_params);
+	return key_is_variant(key, strlen(key), place);
 }
 
 static void
 variants(void **state)
 {
 	(void)state;
-	assert_false(variant("id", 0));
-	assert_true(variant("ID", 0));
-	assert_true(variant("iD", 0));
-	assert_true(variant("jsonRPC", 0));
-	assert_true(variant("j\xc5\xbfonrpc", 0));
-	assert_true(variant("PARAM\xc5\xbf", 0));
-	assert_false(variant("name", 0));
-	assert_false(variant("Name", 0));
-	assert_true(variant("Name", 1));
-	assert_true(variant("ta\xc5\xbf\xe2\x84\xaa", 1));
-	assert_true(variant("ur\xc4\xb1", 1));
+	assert_false(variant("id", KEYS_ENVELOPE));
+	assert_true(variant("ID", KEYS_ENVELOPE));
+	assert_true(variant("iD", KEYS_ENVELOPE));
+	assert_true(variant("jsonRPC", KEYS_ENVELOPE));
+	assert_true(variant("j\xc5\xbfonrpc", KEYS_ENVELOPE));
+	assert_true(variant("PARAM\xc5\xbf", KEYS_ENVELOPE));
+	assert_false(variant("name", KEYS_ENVELOPE));
+	assert_false(variant("Name", KEYS_ENVELOPE));
+	assert_true(variant("Name", KEYS_PARAMS));
+	assert_true(variant("ta\xc5\xbf\xe2\x84\xaa", KEYS_PARAMS));
+	assert_true(variant("ur\xc4\xb1", KEYS_PARAMS));
 	assert_true(variant("\xc4\xb0"
 			    "d",
-			    0));
-	assert_true(variant("reque\xef\xac\x85State", 1));
-	assert_true(variant("reque\xef\xac\x86State", 1));
-	assert_false(variant("reque\xef\xac\x87State", 1));
-	assert_true(variant("InputResponses", 1));
-	assert_true(variant("inputresponses", 1));
-	assert_false(variant("inputResponses", 1));
-	assert_true(variant("_Meta", 1));
-	assert_false(variant("names", 1));
-	assert_false(variant("nam", 1));
-	assert_false(variant("", 1));
-	assert_false(variant("an argument with a long name of its own", 1));
-	assert_false(key_is_variant("id\0", 3, 0));
-	assert_false(key_is_variant("\xe2\x84", 2, 0));
+			    KEYS_ENVELOPE));
+	assert_true(variant("reque\xef\xac\x85State", KEYS_PARAMS));
+	assert_true(variant("reque\xef\xac\x86State", KEYS_PARAMS));
+	assert_false(variant("reque\xef\xac\x87State", KEYS_PARAMS));
+	assert_true(variant("InputResponses", KEYS_PARAMS));
+	assert_true(variant("inputresponses", KEYS_PARAMS));
+	assert_false(variant("inputResponses", KEYS_PARAMS));
+	assert_true(variant("_Meta", KEYS_PARAMS));
+	assert_false(variant("names", KEYS_PARAMS));
+	assert_false(variant("nam", KEYS_PARAMS));
+	assert_false(variant("", KEYS_PARAMS));
+	assert_false(
+	    variant("an argument with a long name of its own", KEYS_PARAMS));
+	assert_true(variant("Tools", KEYS_RESULT));
+	assert_true(variant("INSTRUCTION\xc5\xbf", KEYS_RESULT));
+	assert_true(variant("serverinfo", KEYS_RESULT));
+	assert_true(variant("nextcursor", KEYS_RESULT));
+	assert_false(variant("tools", KEYS_RESULT));
+	assert_false(variant("Id", KEYS_RESULT));
+	assert_false(key_is_variant("id\0", 3, KEYS_ENVELOPE));
+	assert_false(key_is_variant("\xe2\x84", 2, KEYS_ENVELOPE));
 }
 
 static void
