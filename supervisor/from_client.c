@@ -78,11 +78,11 @@ static void
 note_roots(struct monitor *m, const struct message *msg)
 {
 	const cJSON *responses = message_member(msg->params, "inputResponses");
-	const cJSON *one;
+	const cJSON *one = responses == NULL ? NULL : responses->child;
 
 	bases_roots(m->bases, message_member(msg->root, "result"));
-	if (cJSON_IsObject(responses))
-		cJSON_ArrayForEach(one, responses) bases_roots(m->bases, one);
+	for (; one != NULL; one = one->next)
+		bases_roots(m->bases, one);
 	m->places.base_count = m->bases->n;
 }
 
