@@ -631,6 +631,7 @@ test_other_spelling(void **state)
 	expect(&s, "/srv/work/\xe2\x84\xaa", 0);     /* Kelvin, or K */
 	expect(&s, "/srv/work/\xe0\xa4\x95\xe0\xa4\xbe", 1);
 	expect(&s, "/srv/work/\xe6\x96\x87\xe4\xbb\xb6", 1);
+	entry_clear(&s.e);
 	ascii = path_in_ascii("\xe2\x84\xaa\xcd\xbe\xe1\xbf\xaf\xe2\x84\xaa");
 	assert_string_equal(ascii, "K;`K");
 	free(ascii);
