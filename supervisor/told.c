@@ -64,7 +64,10 @@ is_blocked(struct monitor *m, const char *name, size_t len,
 	return !spoken;
 }
 
-/* What has no name, or its name twice, cannot be called in one way only. */
+/*
+ * What has no name, or its name twice, cannot be called in one way only.
+ * Without a set (see TOOLSETS_MAX) there are no pins to compare with.
+ */
 static int
 is_hidden(struct monitor *m, const struct toolset *s, const cJSON *definition,
 	  const struct nametab *names)
@@ -85,7 +88,8 @@ is_hidden(struct monitor *m, const struct toolset *s, const cJSON *definition,
 		return 0;
 	canon_hash(definition, hash);
 	return is_blocked(m, name, len, definition) ||
-	       (s != NULL && pinning_refuses(m, s, name, len, hash));
+	       (s == NULL ? m->pins != NULL
+			  : pinning_refuses(m, s, name, len, hash));
 }
 
 /* Of each name its only definition, or something else if there are two. */

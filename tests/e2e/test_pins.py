@@ -97,6 +97,18 @@ class Listing(PinCase):
         s.forwarded(first)
         s.forwarded(second)
 
+    def test_more_capabilities_than_are_kept(self):
+        """What cannot be compared is not shown either."""
+        before = self.pinned([dw.tool("echo")])
+        s = self.again(before, None)
+        for i in range(40):
+            meta = {**dw.MODERN, "io.modelcontextprotocol/clientCapabilities": {"x": {"n": i}}}
+            s.send_client({"jsonrpc": "2.0", "id": i, "method": "tools/list",
+                           "params": {"_meta": meta}})
+            s.recv_server()
+            s.send_server(listing(i, [dw.tool("echo", "worse")], resultType="complete"))
+            self.assertEqual(names(s.recv_client()), [])
+
     def test_modern_requests_look_like_the_clients(self):
         s = self.by_hand()
         meta = {**dw.MODERN, "io.modelcontextprotocol/clientInfo": {"name": "n"},
