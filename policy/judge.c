@@ -153,16 +153,18 @@ judge_budget(const struct entry *e, const struct policy_call *c,
 }
 
 static enum pattern_result
-match_value(const struct arg_pattern *a, const struct cJSON *value)
+match_value(const struct arg_pattern *a, const struct cJSON *value,
+	    size_t before)
 {
 	struct buf b = BUF_INIT;
 	enum pattern_result result = PATTERN_LIMIT;
 
 	if (cJSON_IsString(value))
 		return pattern_match(a->re, value->valuestring,
-				     strlen(value->valuestring));
+				     strlen(value->valuestring), before);
 	if (args_json(&b, value, PATTERN_VALUE_MAX) == 0)
-		result = pattern_match(a->re, buf_head(&b), buf_used(&b));
+		result =
+		    pattern_match(a->re, buf_head(&b), buf_used(&b), before);
 	buf_free(&b);
 	return result;
 }
@@ -175,12 +177,13 @@ judge_pattern(const struct entry *e, const struct arg_pattern *a,
 	struct args_walk none;
 	struct args_find at;
 	enum pattern_result result;
+	size_t before = 0;
 
 	args_walk_init(&none, NULL);
 	args_find_init(&at, c->args, a->param);
 	while (args_find_next(&at) &&
 	       !findings_full(f, CONTRACT_PATTERN, ACTION_BLOCK)) {
-		result = match_value(a, at.value);
+		result = match_value(a, at.value, before++);
 		if (result == PATTERN_MATCH)
 			continue;
 		shown(&s, a->text, strlen(a->text));

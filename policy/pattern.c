@@ -5,6 +5,7 @@
  * and memory, the just-in-time compiler, which needs writable code, stays
  * off, and what cannot be decided is no match.
  */
+#include <stdint.h>
 #include <stdlib.h>
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -19,6 +20,7 @@
  * back afterwards.
  */
 #define MATCH_STEPS 500000u
+#define MATCH_ALL_STEPS (8 * MATCH_STEPS)
 #define MATCH_DEPTH 100000u
 #define MATCH_HEAP_KIB 32768u
 #define NESTED_GROUPS 100u
@@ -90,7 +92,6 @@ pattern_compile(const char *text, size_t len, char **why, size_t *offset)
 	p->code = code;
 	p->memory = pcre2_general_context_create(take, give, NULL);
 	p->limits = pcre2_match_context_create(p->memory);
-	pcre2_set_match_limit(p->limits, MATCH_STEPS);
 	pcre2_set_depth_limit(p->limits, MATCH_DEPTH);
 	pcre2_set_heap_limit(p->limits, MATCH_HEAP_KIB);
 	return p;
@@ -108,14 +109,19 @@ pattern_free(struct pattern *p)
 }
 
 enum pattern_result
-pattern_match(const struct pattern *p, const char *value, size_t n)
+pattern_match(const struct pattern *p, const char *value, size_t n,
+	      size_t before)
 {
+	const size_t share = MATCH_ALL_STEPS / (before + 1);
+
 	/* Made anew each time: it would keep the memory of the worst match. */
 	pcre2_match_data *match;
 	int found;
 
 	if (n > PATTERN_VALUE_MAX)
 		return PATTERN_LIMIT;
+	pcre2_set_match_limit(p->limits, share < MATCH_STEPS ? (uint32_t)share
+							     : MATCH_STEPS);
 	match = pcre2_match_data_create(1, p->memory);
 	found =
 	    pcre2_match(p->code, (PCRE2_SPTR)value, n, 0, 0, match, p->limits);

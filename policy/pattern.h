@@ -30,10 +30,13 @@ struct pattern *pattern_compile(const char *text, size_t len, char **why,
 void pattern_free(struct pattern *p);
 
 /*
- * Matches n bytes, NUL included like any other.  The same value always gives
- * the same result: the bounds count steps and bytes, not time.
+ * Matches n bytes, NUL included like any other, after that many other values
+ * of the same call: from the ninth on each has fewer steps than the one
+ * before it, so that a list of any length costs some tens of hopeless values
+ * at most.  The same value in the same place always gives the same result:
+ * the bounds count steps and bytes, not time.
  */
 enum pattern_result pattern_match(const struct pattern *p, const char *value,
-				  size_t n);
+				  size_t n, size_t before);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 
 #include "pattern.h"
@@ -29,10 +30,10 @@ static enum pattern_result
 match_bytes(const char *text, const char *value, size_t n)
 {
 	struct pattern *p = compile(text);
-	enum pattern_result result = pattern_match(p, value, n);
+	enum pattern_result result = pattern_match(p, value, n, 0);
 
 	/* The same value, the same result. */
-	assert_int_equal(pattern_match(p, value, n), result);
+	assert_int_equal(pattern_match(p, value, n, 0), result);
 	pattern_free(p);
 	return result;
 }
@@ -153,6 +154,36 @@ test_limits(void **state)
 	free(value);
 }
 
+/* Each of many values is cheap enough, and all of them together are not. */
+static void
+test_many_values(void **state)
+{
+	const char *text = "(a?){14}a{14}", *value = "aaaaaaaaaaaaaa";
+	size_t offset, i, decided = 0;
+	struct pattern *p;
+	char *why;
+	clock_t start;
+
+	(void)state;
+	p = pattern_compile(text, strlen(text), &why, &offset);
+	assert_non_null(p);
+	start = clock();
+	for (i = 0; i < 50000; i++)
+		decided += pattern_match(p, value, 14, i) == PATTERN_MATCH;
+	assert_true(clock() - start < 10 * CLOCKS_PER_SEC);
+	assert_in_range(decided, 8, 1000);
+	pattern_free(p);
+	/* Those of plain patterns are all looked at. */
+	text = "/[a-z/]*\\.(md|txt)";
+	p = pattern_compile(text, strlen(text), &why, &offset);
+	assert_non_null(p);
+	for (i = 0; i < 10000; i++)
+		assert_int_equal(
+		    pattern_match(p, "/home/ana/notes/some.txt", 24, i),
+		    PATTERN_MATCH);
+	pattern_free(p);
+}
+
 /* No word that writes, wherever it stands. */
 #define READ_ONLY                                                     \
 	"(?is)(?!.*\\b(insert|update|delete|drop|alter|create|grant|" \
@@ -192,6 +223,7 @@ main(void)
 	    cmocka_unit_test(test_utf),
 	    cmocka_unit_test(test_mistakes),
 	    cmocka_unit_test(test_limits),
+	    cmocka_unit_test(test_many_values),
 	    cmocka_unit_test(test_case_050),
 	};
 
