@@ -486,10 +486,8 @@ class Self(Files):
                 if not p.startswith(self.state + "/audit.") and not p.startswith(self.state + "/run")}
 
     def verdicts(self, w):
-        """How many there are, by whole and right lines of this session."""
-        audit = w.audit()
-        self.assertEqual(len({e["session"] for e in audit}), 1)
-        return sum(e["event"] == "verdict" for e in audit)
+        """How many there are, all lines being as lines have to be."""
+        return sum(e["event"] == "verdict" for e in w.audit())
 
     def untouched(self, w, name, **arguments):
         before = self.snap()
