@@ -119,14 +119,51 @@ listing_ready(struct monitor *m, struct toolset *s)
 	return 0;
 }
 
+/*
+ * Bytes that a definition takes here.  Neither the line's length nor the
+ * tree's tells: a value of one byte becomes an item of many.
+ */
+static size_t
+weigh(const cJSON *item)
+{
+	size_t sum = sizeof(*item);
+	const cJSON *c;
+
+	if (item->string != NULL)
+		sum += strlen(item->string);
+	if (item->valuestring != NULL)
+		sum += strlen(item->valuestring);
+	/* as deep as the decoder lets a tree be */
+	for (c = item->child; c != NULL; c = c->next)
+		sum += weigh(c);
+	return sum;
+}
+
+/* What all lists of the session may still take, next to what they do. */
+static size_t
+room_for(const struct monitor *m, const struct listing *l)
+{
+	const struct toolset *s;
+	size_t sum = 0;
+
+	for (s = m->toolsets; s != NULL; s = s->next) {
+		sum += s->listing.bytes;
+		/* A list that is asked for again takes its old one's place. */
+		if (&s->listing != l)
+			sum += s->bytes;
+	}
+	return sum < LISTING_BYTES_MAX ? LISTING_BYTES_MAX - sum : 0;
+}
+
 /* -1 if there are more than anybody may have. */
 static int
-take_page(struct listing *l, cJSON *told, size_t bytes)
+take_page(struct monitor *m, struct listing *l, cJSON *told)
 {
 	cJSON *tools = message_member(message_member(told, "result"), "tools");
+	size_t bytes = weigh(tools);
 	cJSON *c;
 
-	if (DW_TREE_MAX - l->bytes < bytes)
+	if (room_for(m, l) < bytes)
 		return -1;
 	l->bytes += bytes;
 	while ((c = tools->child) != NULL) {
@@ -163,6 +200,7 @@ finish(struct monitor *m, struct toolset *s)
 		return;
 	}
 	toolset_fill(s, l->tools, l->n);
+	s->bytes = l->bytes;
 	l->n = 0; /* they are the set's now */
 	forget(l);
 	s->state = SET_KNOWN;
@@ -215,7 +253,7 @@ listing_answer(struct monitor *m, struct request *r, const struct envelope *e,
 		     "can be read in one way only");
 		return;
 	}
-	if (take_page(&s->listing, told, e->line_len) == -1) {
+	if (take_page(m, &s->listing, told) == -1) {
 		fail(m, s, "it has too many");
 		return;
 	}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <cjson/cJSON.h>
+#include <sodium.h>
 
 #include "proto/alloc.h"
 #include "proto/log.h"
@@ -24,6 +25,7 @@
 #include "toolset.h"
 
 #define NAME_SHOWN 200
+#define VERSION_SHOWN 200
 #define NOTED_MAX 100000u /* what was told once; beyond this, nothing is */
 
 void
@@ -198,18 +200,23 @@ pinning_freeze(struct monitor *m, struct toolset *s, char **why)
 	return st;
 }
 
-/* 1 the first time that this is to be told in this session. */
+/*
+ * 1 the first time that this is to be told in this session.  What a server
+ * says may be long: a hash of it is kept.
+ */
 static int
 to_be_noted(struct monitor *m, const struct pin_key *k, const char *what,
 	    const char *name, const char *hash)
 {
-	char *key;
+	char *key, hashed[crypto_generichash_BYTES];
 	int first = 0;
 
 	if (nametab_count(m->noted) >= NOTED_MAX)
 		return 0;
 	key = xasprintf("%s %s %s %s %s", what, k->era, k->caps, hash, name);
-	first = nametab_put(m->noted, key, strlen(key), m) == NULL;
+	crypto_generichash((unsigned char *)hashed, sizeof(hashed),
+			   (const unsigned char *)key, strlen(key), NULL, 0);
+	first = nametab_put(m->noted, hashed, sizeof(hashed), m) == NULL;
 	free(key);
 	return first;
 }
@@ -258,6 +265,7 @@ static int
 note_facts(struct monitor *m, const struct pin_key *k)
 {
 	struct pin_facts f = facts(m);
+	char shown[VERSION_SHOWN];
 	int r = 0;
 
 	if (!pins_command_same(m->pins, f.command) &&
@@ -275,7 +283,8 @@ note_facts(struct monitor *m, const struct pin_key *k)
 	if (f.version != NULL &&
 	    !pins_version_same(m->pins, f.version, f.version_len) &&
 	    to_be_noted(m, k, "version", f.version, "")) {
-		event_pin(m, k, "version", NULL, NULL, f.version);
+		text_visible(f.version, f.version_len, shown, sizeof(shown));
+		event_pin(m, k, "version", NULL, NULL, shown);
 		r = 1;
 	}
 	return r;

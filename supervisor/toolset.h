@@ -25,7 +25,8 @@ struct request;
 #define LISTING_PAGES_MAX 1000u /* of one listing */
 #define LISTING_ROUNDS_MAX 5u   /* that a change while listing begins anew */
 #define LISTING_WAIT_MS 10000u  /* for all pages */
-#define PINS_LOCK_WAIT_MS 2000u /* for the pins' lock, then deny */
+#define LISTING_BYTES_MAX 67108864u /* memory for all lists of a session */
+#define PINS_LOCK_WAIT_MS 2000u     /* for the pins' lock, then deny */
 
 struct tool {
 	char *name;
@@ -42,7 +43,7 @@ struct listing {
 	struct request *asked; /* the page on its way, or NULL */
 	struct cJSON **tools;  /* definitions so far, owned */
 	size_t n, room;
-	size_t bytes; /* of the lines they came in */
+	size_t bytes; /* that they take */
 	unsigned pages, rounds;
 	uint64_t deadline; /* ns, CLOCK_MONOTONIC */
 	struct nametab *cursors;
@@ -58,6 +59,7 @@ struct toolset {
 	char *meta;     /* modern: what our own requests carry as _meta */
 	struct tool *tools;
 	size_t n;
+	size_t bytes; /* that these take */
 	struct nametab *by_name;
 	struct listing listing;
 	struct toolset *next;
