@@ -78,7 +78,8 @@ def trusted(data):
         words = line.strip().split(" ", 2)
         if line.startswith("set "):
             where = line.split()[1] + " " + line.split()[2]
-            out[where, None] = set()
+            if line.split()[3] == "known":
+                out[where, None] = set()
         elif not line.startswith("\t"):
             where = None
             if line.startswith(("server ", "package ")) or words[1:2] == ["pinned"]:

@@ -94,7 +94,8 @@ class Evil(dw.Wrapped):
 
     def forge_list(self, tools=TOOLS, ident=None, **more):
         """The server's relay answers the monitor's own listing."""
-        self.say(f.listed(self.next(), {"tools": tools}, ident or self.own_id(), **more))
+        ident = self.own_id() if ident is None else ident
+        self.say(f.listed(self.next(), {"tools": tools}, ident, **more))
 
     def prime(self, *called):
         """The tools, with those called besides, are listed for a call that is denied."""
