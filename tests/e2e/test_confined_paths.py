@@ -549,6 +549,22 @@ class Self(Files):
         """What only observes still does not hand out its own files."""
         self.all_of_it("observe")
 
+    def test_other_spellings(self):
+        """This server takes a name for any that Unicode calls the same."""
+        for name, given in (("caf\u00e9", "cafe\u0301"), ("cafe\u0301", "caf\u00e9"),
+                            ("Kept", "\u212aept")):
+            self.state = self.make(name)
+            os.chmod(self.state, 0o700)
+            w = self.start(BARE % "enforce", self.top, state=self.state)
+            for path in (self.at(given + "/audit.jsonl"), given + "/audit.jsonl", self.at(given)):
+                self.untouched(w, "read_text_file", path=path)
+                self.untouched(w, "write_file", path=path + "/new", content="x")
+                self.untouched(w, "edit_file", path=path, edits=[{"oldText": "v", "newText": "w"}])
+            self.passed(w, "write_file", path=self.at("desk/" + given), content="x")
+            self.finish(w)
+            shutil.rmtree(self.state)
+            os.unlink(self.at("desk/" + given))
+
     def test_client_files(self):
         """Where clients keep which servers they start."""
         for mode in ("enforce", "observe"):
