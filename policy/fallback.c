@@ -114,35 +114,28 @@ is_word(const struct cJSON *item, const char *word)
 	return cJSON_IsString(item) && strcmp(item->valuestring, word) == 0;
 }
 
-/* 1 if "type" (a word or a list of them) takes this one. */
+/* 1 for a type that no address, path or name of anything has. */
 static int
-type_has(const struct cJSON *type, const char *word)
+is_plain_type(const struct cJSON *type, int numbers)
 {
-	const struct cJSON *one;
-
-	if (is_word(type, word))
-		return 1;
-	if (!cJSON_IsArray(type))
-		return 0;
-	for (one = type->child; one != NULL; one = one->next)
-		if (is_word(one, word))
-			return 1;
-	return 0;
+	return is_word(type, "boolean") || is_word(type, "null") ||
+	       (!numbers &&
+		(is_word(type, "number") || is_word(type, "integer")));
 }
 
 /* 1 unless the schema says that it is nothing but true, false or null, or
- * (numbers: 0) a number. */
+ * (numbers: 0) a number.  A type that JSON Schema does not know may be any. */
 static int
 takes_text(const struct cJSON *schema, int numbers)
 {
-	const struct cJSON *type = get(schema, "type");
+	const struct cJSON *type = get(schema, "type"), *one;
 
-	if (type == NULL)
-		return 1;
-	if (numbers && (type_has(type, "number") || type_has(type, "integer")))
-		return 1;
-	return type_has(type, "string") || type_has(type, "array") ||
-	       type_has(type, "object");
+	if (!cJSON_IsArray(type))
+		return type == NULL || !is_plain_type(type, numbers);
+	for (one = type->child; one != NULL; one = one->next)
+		if (!is_plain_type(one, numbers))
+			return 1;
+	return 0;
 }
 
 /* A choice among fixed words, or a time, is nobody's address. */
@@ -295,8 +288,8 @@ walk_property(struct reading *r, const struct cJSON *p, size_t depth)
 	struct words name;
 	size_t before;
 
-	if ((!cJSON_IsObject(p) && !cJSON_IsTrue(p)) || p->string == NULL ||
-	    !look_into(r, p) || !enter(r, p->string, &before))
+	if (cJSON_IsFalse(p) || p->string == NULL || !look_into(r, p) ||
+	    !enter(r, p->string, &before))
 		return;
 	words_split(&name, p->string, strlen(p->string));
 	if (!name_is_question(&name) && !take_name(r, &name, p))
@@ -377,10 +370,16 @@ walk_unnamed(struct reading *r, const struct cJSON *schema, size_t depth,
 static void
 walk(struct reading *r, const struct cJSON *schema, size_t depth)
 {
-	static const char *const same[] = {"items", "then", "else",
-					   "additionalItems", "contains"};
-	static const char *const lists[] = {"anyOf", "oneOf", "allOf",
-					    "prefixItems", "dependentSchemas"};
+	static const char *const same[] = {"items",
+					   "then",
+					   "else",
+					   "if",
+					   "additionalItems",
+					   "contains",
+					   "unevaluatedItems"};
+	static const char *const lists[] = {
+	    "anyOf",       "oneOf", "allOf", "prefixItems", "dependentSchemas",
+	    "dependencies"};
 	const struct cJSON *item;
 	size_t i;
 
@@ -394,9 +393,15 @@ walk(struct reading *r, const struct cJSON *schema, size_t depth)
 	item = get(schema, "$ref");
 	if (cJSON_IsString(item))
 		walk_ref(r, item, depth);
+	/* They refer to what only whoever validates can know. */
+	if (get(schema, "$dynamicRef") != NULL ||
+	    get(schema, "$recursiveRef") != NULL)
+		r->overrun = 1;
 	item = get(schema, "properties");
 	if (cJSON_IsObject(item))
 		walk_properties(r, item, depth);
+	else if (item != NULL && item->child != NULL)
+		r->overrun = 1; /* an empty list is PHP's empty object */
 	for (i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
 		item = get(schema, same[i]);
 		if (cJSON_IsArray(item))
@@ -407,6 +412,7 @@ walk(struct reading *r, const struct cJSON *schema, size_t depth)
 	for (i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		walk_each(r, get(schema, lists[i]), depth);
 	walk_unnamed(r, get(schema, "additionalProperties"), depth, 0);
+	walk_unnamed(r, get(schema, "unevaluatedProperties"), depth, 0);
 	walk_unnamed(r, get(schema, "patternProperties"), depth, 1);
 }
 

@@ -246,7 +246,21 @@ test_schemas(void **state)
 	    {"{}", ""},
 	    {"true", ""},
 	    {"[]", ""},
-	    {"{\"properties\":[1,2]}", ""},
+	    {"{\"properties\":[1,2]}", " sends"},
+	    {"{\"properties\":[]}", ""},
+	    {"{\"$dynamicRef\":\"#m\"}", " sends"},
+	    {"{\"properties\":{\"m\":{\"$recursiveRef\":\"#\"}}}", " sends"},
+	    {"{\"if\":{\"properties\":{\"to\":" S "}}}", " sends to:address"},
+	    {"{\"dependencies\":{\"a\":[\"b\"],\"c\":{\"properties\":"
+	     "{\"to\":" S "}}}}",
+	     " sends to:address"},
+	    {"{\"unevaluatedProperties\":{\"properties\":{\"to\":" S "}}}",
+	     " sends to:address"},
+	    {"{\"properties\":{\"to\":{\"type\":\"text\"}}}",
+	     " sends to:address"},
+	    {"{\"properties\":{\"to\":{\"type\":[\"null\",\"integer\"]}}}", ""},
+	    {"{\"properties\":{\"to\":\"string\"}}", " sends to:address"},
+	    {"{\"properties\":{\"to\":false}}", ""},
 	};
 	char out[1024];
 	cJSON *schema;
