@@ -240,10 +240,10 @@ path_is_below(const char *path, size_t len, const char *prefix,
 
 /*
  * From the end to the start, so that what a ".." takes out is never kept,
- * however long it is.
+ * however long it is.  *left is how many ".." lead out of the text.
  */
-size_t
-path_lexical(const char *text, size_t len, char *out, size_t size)
+static size_t
+lexical(const char *text, size_t len, char *out, size_t size, size_t *left)
 {
 	size_t end = len, begin, n, up = 0, at = size;
 
@@ -266,6 +266,7 @@ path_lexical(const char *text, size_t len, char *out, size_t size)
 		}
 		end = begin > 0 ? begin - 1 : 0;
 	}
+	*left = up;
 	if (at == size) {
 		if (at == 0)
 			return 0;
@@ -273,6 +274,33 @@ path_lexical(const char *text, size_t len, char *out, size_t size)
 	}
 	memmove(out, out + at, size - at);
 	return size - at;
+}
+
+size_t
+path_lexical(const char *text, size_t len, char *out, size_t size)
+{
+	size_t left;
+
+	return lexical(text, len, out, size, &left);
+}
+
+size_t
+path_shorten(const char *text, size_t len, char out[PATH_SHORT_MAX])
+{
+	size_t left, at = 0;
+	char *rest = out + 3 * PATH_UPS_MAX;
+	size_t n = lexical(text, len, rest, PATH_BYTES_MAX + 1, &left);
+
+	if (n == 0)
+		return 0;
+	for (; left > 0 && at < 3 * PATH_UPS_MAX; left--, at += 3)
+		memcpy(out + at, "../", 3);
+	/* without the slash that it begins with */
+	memmove(out + at, rest + 1, n - 1);
+	at += n - 1;
+	if (at == 0)
+		out[at++] = '.';
+	return at;
 }
 
 int

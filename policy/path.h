@@ -84,6 +84,16 @@ int path_is_below(const char *path, size_t len, const char *prefix,
  */
 size_t path_lexical(const char *text, size_t len, char *out, size_t size);
 
+/*
+ * A relative text of any length as what it comes to, looked at alone, from
+ * wherever it begins: ".." as often as it leads out of there (no path has
+ * more than PATH_UPS_MAX components), and what follows.  Its length, or 0 if
+ * that is too long for a path.
+ */
+#define PATH_UPS_MAX 2048u
+#define PATH_SHORT_MAX (3 * PATH_UPS_MAX + PATH_BYTES_MAX + 1)
+size_t path_shorten(const char *text, size_t len, char out[PATH_SHORT_MAX]);
+
 /* 1 if one of the components is "..". */
 int path_has_dotdot(const char *text, size_t len);
 

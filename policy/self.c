@@ -402,6 +402,7 @@ check_relative(struct self *s, const char *text, size_t len)
 static void
 check_plain(struct self *s, const char *text, size_t len)
 {
+	char out[PATH_SHORT_MAX];
 	size_t n = 0;
 
 	if (len == 0)
@@ -419,7 +420,12 @@ check_plain(struct self *s, const char *text, size_t len)
 			return;
 	}
 	s->unsure = 0;
-	check_relative(s, text, len);
+	if (len > PATH_BYTES_MAX) { /* once, not from each start anew */
+		len = path_shorten(text, len, out);
+		text = out;
+	}
+	if (len > 0)
+		check_relative(s, text, len);
 }
 
 /* Decoded, and as those take it who only cut off what it starts with. */

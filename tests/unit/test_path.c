@@ -638,10 +638,44 @@ test_other_spelling(void **state)
 	assert_null(path_in_ascii("/srv/K\xc3\xa9"));
 }
 
+static void
+test_shorten(void **state)
+{
+	static const struct {
+		const char *in, *out;
+	} all[] = {{"a", "a"},
+		   {"a/..", "."},
+		   {"", "."},
+		   {"./a//b/", "a/b"},
+		   {"a/../../b/./c", "../b/c"},
+		   {"../../a/..", "../../"}};
+	const size_t ups = 3 * (PATH_UPS_MAX + 1);
+	char out[PATH_SHORT_MAX], *long_text = malloc(ups + PATH_BYTES_MAX + 2);
+	size_t i, n;
+
+	(void)state;
+	assert_non_null(long_text);
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		n = path_shorten(all[i].in, strlen(all[i].in), out);
+		assert_int_equal(n, strlen(all[i].out));
+		assert_memory_equal(out, all[i].out, n);
+	}
+	for (i = 0; i < ups; i += 3)
+		memcpy(long_text + i, "../", 3);
+	memset(long_text + ups, 'a', PATH_BYTES_MAX + 1);
+	n = path_shorten(long_text, ups + PATH_BYTES_MAX, out);
+	assert_int_equal(n, PATH_SHORT_MAX - 1);
+	assert_memory_equal(out, long_text + 3, n);
+	assert_int_equal(path_shorten(long_text, ups + PATH_BYTES_MAX + 1, out),
+			 0);
+	free(long_text);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_shorten),
 	    cmocka_unit_test(test_other_spelling),
 	    cmocka_unit_test(test_case_056_fake),
 	    cmocka_unit_test(test_case_056_real),

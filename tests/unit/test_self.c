@@ -343,6 +343,10 @@ test_long_strings(void **state)
 	expect(text, SELF_READS, DENIES);
 	strcpy(text + len, "/../other");
 	expect(text, SELF_READS, NOTHING);
+	for (i = 0; i + 2 < len; i += 3)
+		memcpy(text + i, "../", 3);
+	strcpy(text + i, &STATE[1]);
+	expect(text, SELF_READS, DENIES);
 	memset(text, 'a', len);
 	strcpy(text + len, STATE);
 	expect(text, SELF_READS, NOTHING);
