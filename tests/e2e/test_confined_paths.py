@@ -298,7 +298,8 @@ class Ambiguities(Files):
         w = self.start(CONFINED)
         for path, name in (
                 ("/new", "new"), ("/file", "file"), ("/./a", "a"), ("//b", "b"), ("/sub/c", "sub/c"),
-                ("/sub/../d", "d"), ("/file/../g", "g"), ("/inside/e", "sub/e"), ("/.hidden", ".hidden"), ("/...", "..."),
+                ("/sub/../d", "d"), ("/file/../g", "g"), ("/inside/e", "sub/e"),
+                ("/.hidden", ".hidden"), ("/...", "..."),
                 ("/a b", "a b"), ("/it's", "it's"), ("/~", "~"), ("/100%25", "100%25"),
                 ("/%2e%2e", "%2e%2e"), ("/r\u00e9sum\u00e9.md", "r\u00e9sum\u00e9.md"),
                 ("/\u6587\u4ef6", "\u6587\u4ef6"), ("/" + "a" * 255, "a" * 255)):
