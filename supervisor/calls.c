@@ -301,7 +301,7 @@ void
 call_tick(struct monitor *m, uint64_t now)
 {
 	struct held **at = &m->calls->first, *h;
-	int last;
+	int last, busy = 0;
 
 	while ((h = *at) != NULL) {
 		if (!waits_for_lock(h)) {
@@ -311,7 +311,10 @@ call_tick(struct monitor *m, uint64_t now)
 		if (h->lock_since == 0)
 			h->lock_since = now;
 		last = now - h->lock_since >= PINS_LOCK_WAIT_MS * 1000000ull;
-		if (decide(m, &h->msg, h->tool, h->set, &h->attempt, last)) {
+		/* It is the same lock for all of them. */
+		if ((busy && !last) ||
+		    decide(m, &h->msg, h->tool, h->set, &h->attempt, last)) {
+			busy = 1;
 			at = &h->next;
 			continue;
 		}

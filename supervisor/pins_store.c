@@ -375,38 +375,49 @@ store_at(struct pins *p, int dirfd, const struct pin_key *k, struct seen *seen,
 	return st.changed ? pins_save_at(p, dirfd, why) : PINS_OK;
 }
 
+/* Under the lock, too. */
+static int
+store_tools(struct pins *p, int dirfd, const struct pin_key *k,
+	    const struct pin_tool *tools, size_t n,
+	    const struct pin_facts *facts, int first, char **why)
+{
+	struct seen *seen = xcalloc(n + 1, sizeof(*seen));
+	const void **order = xcalloc(n + 1, sizeof(*order));
+	int r = PINS_FAILED;
+	size_t i;
+
+	if (look_at(tools, n, seen, order, why) == 0)
+		r = store_at(p, dirfd, k, seen, order, n, facts, first, why);
+	for (i = 0; i < n; i++)
+		free(seen[i].name);
+	free(seen);
+	free(order);
+	return r;
+}
+
 enum pins_status
 pins_store(struct pins *p, const struct pin_key *k,
 	   const struct pin_tool *tools, size_t n,
 	   const struct pin_facts *facts, int first, char **why)
 {
-	struct seen *seen;
-	const void **order;
-	int dirfd = -1, lockfd = -1, r = PINS_FAILED;
-	size_t i;
+	int dirfd, lockfd = -1, r;
 
 	*why = NULL;
 	if (!key_valid(k)) {
 		*why = xstrdup("no such set of pins");
 		return PINS_FAILED;
 	}
-	seen = xcalloc(n + 1, sizeof(*seen));
-	order = xcalloc(n + 1, sizeof(*order));
-	if (look_at(tools, n, seen, order, why) == 0)
-		dirfd = pins_open_dir(p->dir, why);
+	dirfd = pins_open_dir(p->dir, why);
 	if (dirfd == -2)
 		*why = xasprintf("%s is gone", p->dir);
-	if (dirfd >= 0)
-		r = pins_lock(p->dir, dirfd, &lockfd, why);
-	if (r == PINS_OK)
-		r = store_at(p, dirfd, k, seen, order, n, facts, first, why);
-	if (lockfd != -1)
+	if (dirfd < 0)
+		return PINS_FAILED;
+	/* Who has to come again has not hashed all tools for nothing. */
+	r = pins_lock(p->dir, dirfd, &lockfd, why);
+	if (r == PINS_OK) {
+		r = store_tools(p, dirfd, k, tools, n, facts, first, why);
 		close(lockfd); /* and with it the lock */
-	if (dirfd >= 0)
-		close(dirfd);
-	for (i = 0; i < n; i++)
-		free(seen[i].name);
-	free(seen);
-	free(order);
+	}
+	close(dirfd);
 	return (enum pins_status)r;
 }
