@@ -236,16 +236,17 @@ has_from(const struct cJSON *properties)
 static int
 enter(struct reading *r, const char *name, size_t *before)
 {
-	size_t n = strlen(name);
+	size_t n = strlen(name), dot = r->place_len > 0;
+	size_t room = sizeof(r->place) - 1 - r->place_len;
 
 	*before = r->place_len;
 	if (r->fixed)
 		return 1;
-	if (PLACE_MAX - 2 - r->place_len < n) {
+	if (room < dot || room - dot < n) {
 		r->overrun = 1;
 		return 0;
 	}
-	if (r->place_len > 0)
+	if (dot)
 		r->place[r->place_len++] = '.';
 	memcpy(r->place + r->place_len, name, n + 1);
 	r->place_len += n;

@@ -345,6 +345,37 @@ test_bounds(void **state)
 	cJSON_Delete(schema);
 }
 
+/* Dotted names that end just at, or just beyond, the bytes that are kept. */
+static void
+test_long_places(void **state)
+{
+	char first[512], second[4], third[4096], out[1024];
+	cJSON *schema, *at;
+	size_t n, m;
+
+	(void)state;
+	memset(third, 'q', sizeof(third) - 1);
+	third[sizeof(third) - 1] = '\0';
+	for (n = 500; n < sizeof(first); n++) {
+		for (m = 0; m < sizeof(second); m++) {
+			memset(first, 'q', n);
+			first[n] = '\0';
+			memset(second, 'w', m);
+			second[m] = '\0';
+			schema = cJSON_CreateObject();
+			at = cJSON_AddObjectToObject(schema, "properties");
+			at = cJSON_AddObjectToObject(at, first);
+			at = cJSON_AddObjectToObject(at, "properties");
+			at = cJSON_AddObjectToObject(at, second);
+			at = cJSON_AddObjectToObject(at, "properties");
+			cJSON_AddObjectToObject(at, third);
+			describe_tool("x", schema, out, sizeof(out));
+			assert_string_equal(out, " sends");
+			cJSON_Delete(schema);
+		}
+	}
+}
+
 static char *
 read_all(const char *path)
 {
@@ -464,6 +495,7 @@ main(void)
 	    cmocka_unit_test(test_deletes),
 	    cmocka_unit_test(test_schemas),
 	    cmocka_unit_test(test_bounds),
+	    cmocka_unit_test(test_long_places),
 	    cmocka_unit_test(test_real_tools),
 	    cmocka_unit_test(test_words),
 	};
