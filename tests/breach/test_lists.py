@@ -8,7 +8,6 @@ import glob
 import json
 import os
 import sys
-import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -346,20 +345,17 @@ class FallenServer(Lists):
             "refused": lambda n, i: f.refuse(n, "not_json", i),
             "a cursor that is none": lambda n, i: f.listed(n, {"tools": TOOLS, "nextCursor": 1}, i),
         }
+        w = self.open_session(s.state)
         for name, way in ways.items():
-            with self.subTest(name):
-                w = self.open_session(s.state)
-                w.send_client(tool_call(1))
-                own = w.own_id()
-                w.say(way(w.next(), own))
-                self.denied(w, 1, "tools/list")
-                self.assertEqual(list(w.client_out.lines), [])
-                # And it is asked again for the next call.
-                w.send_client(tool_call(2))
-                w.forge_list()
-                w.forwarded(tool_call(2))
-                self.unhurt(s.state, before, same=True)
-                w.close()
+            # After each, it is asked again for the next call.
+            w.send_client(tool_call(name))
+            w.say(way(w.next(), w.own_id()))
+            self.denied(w, name, "tools/list")
+            self.assertEqual(list(w.client_out.lines), [])
+        self.unhurt(s.state, before, same=True)
+        w.send_client(tool_call(2))
+        w.forge_list()
+        w.forwarded(tool_call(2))
 
     def test_trees_where_none_belong(self):
         """A list as the answer to a call or an initialize is shown as its
@@ -439,7 +435,7 @@ class FallenServer(Lists):
         s, before = self.pinned()
         w = self.evil("server", state=s.state)
         high = []
-        for i in range(24):
+        for i in range(14):
             w.send_client({**INIT, "id": i, "params": {"capabilities": {}}})
             w.recv_server()
             text = "%d %s" % (i, "x" * f.MIB)
@@ -448,7 +444,7 @@ class FallenServer(Lists):
             self.assertNotIn("instructions", w.recv_client(20)["result"])
             high.append(dw.rss(w.pid))
         if not dw.SAN:
-            self.assertLess(high[-1] - high[8], 8 * f.MIB, high)
+            self.assertLess(high[-1] - high[4], 8 * f.MIB, high)
         self.unhurt(s.state, before)
         self.assertLess(os.path.getsize(w.audit_path), f.MIB)
         self.assertLess(sum(map(len, pins_of(s.state).values())), 2 * f.MIB)
