@@ -314,6 +314,8 @@ class Reading(unittest.TestCase):
         for result in (b'{%s,"nextCursor":"\\u0000"}' % listed, b'{%s,"x":"\\ud800"}' % listed,
                        b'{%s,"x":1,"x":2}' % listed, b'{%s,%s}' % (listed, listed),
                        b'{%s,"too\\u006cs":[]}' % listed, b'{"_meta":{"a":1,"a":1},%s}' % listed,
+                       b'{%s,"Tools":[]}' % listed, b'{%s,"NextCursor":"c"}' % listed,
+                       b'{"instructions":"a","In\\u0073tructionS":"b"}',
                        b'{"serverInfo":{"name":"\\u0000"}}',
                        b'{"instructions":"a","instructions":"b"}'):
             self.assertEqual(self.told(result), (UNREADABLE, None), result)
