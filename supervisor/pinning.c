@@ -107,7 +107,8 @@ judge_known(struct monitor *m, const struct toolset *s, const struct tool *t,
 
 	if (s == NULL)
 		reason = xstrdup("the client has shown more capabilities in "
-				 "one session than tools are kept for");
+				 "one session, or said more in its _meta, "
+				 "than tools are kept for");
 	else if (s->state == SET_FAILED)
 		reason = xasprintf("what the tool \"%s\" is cannot be known: "
 				   "the server's tools cannot be listed: %s",

@@ -101,7 +101,7 @@ struct toolset *
 toolset_of(struct monitor *m, const struct message *msg)
 {
 	const cJSON *meta = message_member(msg->params, "_meta");
-	char caps[PIN_HASH_HEX];
+	char caps[PIN_HASH_HEX], *text;
 	struct toolset *s;
 
 	if (!msg->modern) {
@@ -109,12 +109,15 @@ toolset_of(struct monitor *m, const struct message *msg)
 			hash_capabilities(NULL, m->legacy_caps);
 		return get(m, "legacy", m->legacy_caps);
 	}
+	text = print_meta(meta);
 	hash_capabilities(message_member(meta, META_CAPABILITIES), caps);
-	s = get(m, "modern", caps);
-	if (s != NULL) {
-		free(s->meta);
-		s->meta = print_meta(meta);
+	s = strlen(text) <= META_MAX ? get(m, "modern", caps) : NULL;
+	if (s == NULL) {
+		free(text);
+		return NULL;
 	}
+	free(s->meta);
+	s->meta = text;
 	return s;
 }
 

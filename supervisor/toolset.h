@@ -22,6 +22,7 @@ struct policy_view;
 struct request;
 
 #define TOOLSETS_MAX 32u        /* capabilities that one session shows */
+#define META_MAX 65536u         /* bytes of _meta that a listing repeats */
 #define LISTING_PAGES_MAX 1000u /* of one listing */
 #define LISTING_ROUNDS_MAX 5u   /* that a change while listing begins anew */
 #define LISTING_WAIT_MS 10000u  /* for all pages */
@@ -67,7 +68,8 @@ struct toolset {
 
 /*
  * The set that the message's era and capabilities belong to; made if need
- * be.  NULL if the session has shown too many.
+ * be.  NULL if the session has shown too many, or the message says more in
+ * its _meta than a listing of ours repeats.
  */
 struct toolset *toolset_of(struct monitor *m, const struct message *msg);
 

@@ -594,6 +594,13 @@ class Changed(PinCase):
                 self.assertEqual(s.recv_server()["id"], n)
         self.assertDenied(s.recv_client(), 32, "tools/list", modern=True)
 
+    def test_too_much_meta(self):
+        """Every page of the monitor's own listing would repeat it."""
+        s = self.session()
+        s.call(1, _meta={**dw.MODERN, "x": "y" * 65536})
+        self.assertDenied(s.recv_client(), 1, "tools/list", modern=True)
+        s.round_trip(2, _meta={**dw.MODERN, "x": "y" * 60000})
+
     def test_two_first_sights(self):
         """Of two sessions that start together one pins, the other is held to it."""
         a = self.by_hand()
