@@ -63,7 +63,8 @@ put_string(struct emit *e, enum tree_tag tag)
 		e->put(e->arg, run, k);
 }
 
-static void
+/* 0 if there is none. */
+static int
 put_number(struct emit *e)
 {
 	const char *at = e->p;
@@ -72,8 +73,11 @@ put_number(struct emit *e)
 	       ((*e->p >= '0' && *e->p <= '9') || *e->p == '-' ||
 		*e->p == '+' || *e->p == '.' || *e->p == 'e' || *e->p == 'E'))
 		e->p++;
+	if (e->p == at)
+		return 0;
 	put_head(e, TREE_NUMBER, (size_t)(e->p - at));
 	e->put(e->arg, at, (size_t)(e->p - at));
+	return 1;
 }
 
 static void
@@ -146,8 +150,7 @@ step(struct emit *e)
 		put_word(e, TREE_NULL, 4);
 		return 1;
 	default:
-		put_number(e);
-		return 1;
+		return put_number(e);
 	}
 }
 

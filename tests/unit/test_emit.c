@@ -320,13 +320,31 @@ told(void **state)
 		   "{<:result>{<:instructions><\"a>..");
 }
 
+/* What is no JSON after all comes to an end. */
+static void
+nonsense(void **state)
+{
+	static const char *const lines[] = {
+	    "x", "{\"a\":+x}", "[1,&]", "{]}}", "[\"", "{\"a\":\xff}"};
+	struct buf tree = BUF_INIT;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		emit_tree(lines[i], strlen(lines[i]), put, &tree);
+		assert_true(buf_used(&tree) < 100);
+		buf_free(&tree);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(trees),     cmocka_unit_test(text_in_trees),
-	    cmocka_unit_test(parts),     cmocka_unit_test(one_part),
-	    cmocka_unit_test(raw_lines), cmocka_unit_test(told),
+	    cmocka_unit_test(trees),    cmocka_unit_test(text_in_trees),
+	    cmocka_unit_test(nonsense), cmocka_unit_test(parts),
+	    cmocka_unit_test(one_part), cmocka_unit_test(raw_lines),
+	    cmocka_unit_test(told),
 	};
 
 	return cmocka_run_group_tests_name("emit", tests, NULL, NULL);
