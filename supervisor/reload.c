@@ -176,7 +176,9 @@ reload_ready(struct monitor *m)
 	while ((n = read(m->reload_fd, &u, sizeof(u))) > 0) {
 		for (p = u.room; p < u.room + n; p += sizeof(*e) + e->len) {
 			e = (const struct inotify_event *)(const void *)p;
-			if (e->wd == m->pins_watch)
+			/* If some were lost it may be any of them. */
+			if (e->wd == m->pins_watch ||
+			    (e->mask & IN_Q_OVERFLOW) != 0)
 				pins = 1;
 			else if (e->len > 0 && strcmp(e->name, REQUEST) == 0)
 				asked = 1;
