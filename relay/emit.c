@@ -43,7 +43,8 @@ put_tag(struct emit *e, enum tree_tag tag)
 	e->put(e->arg, &c, 1);
 }
 
-static void
+/* 0 if there is no whole one. */
+static int
 put_string(struct emit *e, enum tree_tag tag)
 {
 	const char *at = e->p, *p = at + 1, *end, *run;
@@ -51,16 +52,18 @@ put_string(struct emit *e, enum tree_tag tag)
 	unsigned flags = 0;
 	size_t k;
 
-	str_scan(&e->p, e->end, &flags);
+	if (str_scan(&e->p, e->end, &flags) != STR_OK)
+		return 0;
 	end = e->p - 1;
 	if (!(flags & STR_ESCAPED)) {
 		put_head(e, tag, (size_t)(end - p));
 		e->put(e->arg, p, (size_t)(end - p));
-		return;
+		return 1;
 	}
 	put_head(e, tag, str_length(p, (size_t)(end - p)));
 	while ((k = str_next(&p, end, tmp, &run)) > 0)
 		e->put(e->arg, run, k);
+	return 1;
 }
 
 /* 0 if there is none. */
@@ -125,8 +128,7 @@ step(struct emit *e)
 	e->want_value = (uint8_t)key;
 	switch (c) {
 	case '"':
-		put_string(e, key ? TREE_KEY : TREE_STRING);
-		return 1;
+		return put_string(e, key ? TREE_KEY : TREE_STRING);
 	case '{':
 	case '[':
 		if (e->depth == DW_DEPTH_MAX)
