@@ -329,7 +329,7 @@ walk_properties(struct reading *r, const struct cJSON *properties, size_t depth)
 	const struct cJSON *p;
 	int inner;
 
-	if (!look_into(r, properties))
+	if (properties == NULL || !look_into(r, properties))
 		return;
 	inner = has_from(properties);
 	for (p = properties->child; p != NULL && !r->overrun; p = p->next) {

@@ -287,6 +287,7 @@ path_lexical(const char *text, size_t len, char *out, size_t size)
 size_t
 path_shorten(const char *text, size_t len, char out[PATH_SHORT_MAX])
 {
+	static const char up[3] = {'.', '.', '/'};
 	size_t left, at = 0;
 	char *rest = out + 3 * PATH_UPS_MAX;
 	size_t n = lexical(text, len, rest, PATH_BYTES_MAX + 1, &left);
@@ -294,7 +295,7 @@ path_shorten(const char *text, size_t len, char out[PATH_SHORT_MAX])
 	if (n == 0)
 		return 0;
 	for (; left > 0 && at < 3 * PATH_UPS_MAX; left--, at += 3)
-		memcpy(out + at, "../", 3);
+		memcpy(out + at, up, sizeof(up));
 	/* without the slash that it begins with */
 	memmove(out + at, rest + 1, n - 1);
 	at += n - 1;
