@@ -183,6 +183,23 @@ is_stray(const struct policy_view *v, const struct cJSON *schema)
 	return 0;
 }
 
+/*
+ * 1 if files alone speak of the tool, in the own format: as they would lie on
+ * a pack, they lie on the fallback, so that a budget switches no check off.
+ * An entry that replaces (all of Bouncer's do) stands alone.
+ */
+static int
+is_only_laid_on(const struct policy_view *v)
+{
+	size_t i;
+
+	for (i = 0; i < v->nlayers; i++)
+		if (v->layers[i].state == LAYER_APPLIES &&
+		    (v->layers[i].pack != NULL || v->layers[i].entry->replace))
+			return 0;
+	return 1;
+}
+
 /* As if it were a pack: what files say lies on top. */
 static void
 add_fallback(struct policy_view *v)
@@ -204,6 +221,7 @@ policy_view_new(const struct policy *p, const char *tool, size_t len,
 {
 	struct policy_view *v = xcalloc(1, sizeof(*v));
 	size_t i = index_find(&p->said_index, tool, len);
+	int alone;
 
 	v->from = "none";
 	verbs_of(&v->verbs, tool, len);
@@ -214,14 +232,17 @@ policy_view_new(const struct policy *p, const char *tool, size_t len,
 	merge(v);
 	for (i = 0; i < v->nmerged; i++)
 		assume_sending(&v->merged[i]);
+	alone = is_only_laid_on(v);
 	if (schema == NULL || policy_get_packs(p) == PACKS_NONE ||
-	    (v->nmerged > 0 && !is_stray(v, schema)))
+	    (!alone && !is_stray(v, schema)))
 		return v;
 	v->fallback = fallback_entry(tool, len, schema);
 	if (v->fallback == NULL)
 		return v;
 	if (v->nmerged == 0)
 		v->from = "fallback";
+	if (alone)
+		v->nmerged = 0;
 	add_fallback(v);
 	return v;
 }

@@ -223,7 +223,8 @@ test_pack_by_schema(void **state)
 	packs_are(p, BOTH, NULL, "chat,mail");
 	packs_are(p, OTHER, NULL, "-");
 	packs_are(p, "{\"properties\":{}}", NULL, "-");
-	packs_are(p, "{\"properties\":{\"To\":{},\"body2\":{}}}", NULL, "-");
+	packs_are(p, "{\"properties\":{\"To\":{},\"body2\":{}}}", NULL,
+		  "fallback");
 	/* One that the entry names in another key. */
 	packs_are(p, "{\"properties\":{\"body\":{}}}", NULL, "mail");
 	/* Alternatives; and what does not tell, counts as yes. */
@@ -569,6 +570,42 @@ test_many(void **state)
 	policy_free(big);
 }
 
+/* What a file says of a tool that no pack knows lies on the fallback. */
+static void
+test_on_fallback(void **state)
+{
+	static const struct {
+		const char *text;
+		int sends; /* the fallback's word still counts */
+	} rows[] = {
+	    {V1 "tools: {post: {max_calls: 4}}\n", 1},
+	    {V1 "tools: {post: {exfiltrating: false}}\n", 0},
+	    {V1 "tools: {post: {replace: true, max_calls: 4}}\n", 0},
+	    {V1 "packs: none\ntools: {post: {max_calls: 4}}\n", 0},
+	    {"post: {max_calls: 4}\n", 0}, /* Bouncer's: it replaces */
+	};
+	struct policy_view *v;
+	struct policy *p;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		p = good(rows[i].text);
+		v = view_of(p, "post", "{\"properties\":{\"webhook_url\":{}}}",
+			    NULL);
+		assert_int_equal(policy_view_count(v), 1);
+		assert_int_equal(policy_view_entry(v, 0)->exfiltrating,
+				 rows[i].sends);
+		assert_string_equal(policy_view_from(v), "file");
+		policy_view_free(v);
+		/* Of an unknown schema nothing can be read. */
+		v = view_of(p, "post", NULL, NULL);
+		assert_int_equal(policy_view_entry(v, 0)->exfiltrating, 0);
+		policy_view_free(v);
+		policy_free(p);
+	}
+}
+
 /* Another server's tool that has its name from one a pack knows. */
 static void
 test_stray(void **state)
@@ -622,6 +659,7 @@ main(void)
 	    cmocka_unit_test(test_never_loses),
 	    cmocka_unit_test(test_many),
 	    cmocka_unit_test(test_stray),
+	    cmocka_unit_test(test_on_fallback),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
