@@ -304,7 +304,9 @@ call_tick(struct monitor *m, uint64_t now)
 	int last, busy = 0;
 
 	while ((h = *at) != NULL) {
-		if (!waits_for_lock(h)) {
+		/* Meanwhile the tools may have changed. */
+		if (!waits_for_lock(h) ||
+		    (h->set->stale && !listing_ready(m, h->set))) {
 			at = &h->next;
 			continue;
 		}

@@ -62,12 +62,63 @@ add(struct monitor *m, struct findings *f, enum policy_action action,
 	}
 }
 
+/*
+ * Which members of a definition a difference is about, in words of ours: the
+ * model reads it, and what a server wrote is exactly what it is not to see.
+ */
+static char *
+members_of(const char *diff)
+{
+	static const char *const known[] = {
+	    "description", "title", "inputSchema", "outputSchema",
+	    "annotations", "icons", "execution",   "_meta"};
+	struct buf b = BUF_INIT;
+	const char *p = diff;
+	char *text;
+	size_t i, n;
+
+	for (; p != NULL; p = strstr(p, "; "), p = p != NULL ? p + 2 : NULL) {
+		n = strcspn(p, " /;");
+		for (i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+			if (strlen(known[i]) != n ||
+			    strncmp(known[i], p, n) != 0)
+				continue;
+			buf_putc(&b, '\0');
+			if (strstr(buf_head(&b), known[i]) == NULL) {
+				b.len--;
+				buf_printf(&b, "%s%s",
+					   buf_used(&b) > 0 ? ", " : "",
+					   known[i]);
+			} else {
+				b.len--;
+			}
+		}
+	}
+	text = buf_used(&b) > 0 ? xmemdupz(buf_head(&b), buf_used(&b))
+				: xstrdup("its definition");
+	buf_free(&b);
+	return text;
+}
+
+/* What the person can do about it.  Caller frees. */
+static char *
+way_out(const struct monitor *m)
+{
+	char name[NAME_SHOWN];
+
+	text_visible(m->server_name, strlen(m->server_name), name,
+		     sizeof(name));
+	return xasprintf("a person can look at it with \"doorward pins diff "
+			 "%s\" and take it with \"doorward pins accept %s\"",
+			 name, name);
+}
+
 static void
 judge_sight(struct monitor *m, const struct toolset *s, const struct tool *t,
 	    const char *shown, struct findings *f)
 {
 	struct policy_source src;
-	char *diff;
+	char *diff, *members, *way;
 
 	switch (pins_sight(m->pins, &s->key, t->name, t->len, t->hash)) {
 	case PIN_SAME:
@@ -77,10 +128,9 @@ judge_sight(struct monitor *m, const struct toolset *s, const struct tool *t,
 		src = policy_pins_source(m->policy, PINS_ON_NEW);
 		add(m, f, policy_pins_on_new(m->policy), &src, "pins.on_new",
 		    xasprintf("the tool \"%s\" is new since this server's "
-			      "tools were pinned; a person can look at it "
-			      "with \"doorward pins diff\" and take it with "
-			      "\"doorward pins accept\"",
-			      shown));
+			      "tools were pinned; %s",
+			      shown, way = way_out(m)));
+		free(way);
 		return;
 	case PIN_CHANGED:
 	default:
@@ -90,10 +140,11 @@ judge_sight(struct monitor *m, const struct toolset *s, const struct tool *t,
 		add(m, f, policy_pins_on_changed(m->policy), &src,
 		    "pins.on_changed",
 		    xasprintf("the tool \"%s\" has changed since it was "
-			      "pinned (%s); a person can look at it with "
-			      "\"doorward pins diff\" and take it with "
-			      "\"doorward pins accept\"",
-			      shown, diff != NULL ? diff : "differently"));
+			      "pinned (%s); %s",
+			      shown, members = members_of(diff),
+			      way = way_out(m)));
+		free(members);
+		free(way);
 		free(diff);
 	}
 }
@@ -132,7 +183,7 @@ pinning_judge(struct monitor *m, const struct toolset *s, const struct tool *t,
 	      const char *name, struct findings *f)
 {
 	struct policy_source src;
-	char shown[NAME_SHOWN];
+	char shown[NAME_SHOWN], *way;
 
 	text_visible(name, strlen(name), shown, sizeof(shown));
 	if (m->no_state != NULL && !monitor_observes(m))
@@ -148,10 +199,10 @@ pinning_judge(struct monitor *m, const struct toolset *s, const struct tool *t,
 		src = policy_pins_source(m->policy, PINS_ON_CHANGED);
 		add(m, f, policy_pins_on_changed(m->policy), &src,
 		    "pins.on_changed",
-		    xstrdup("the server's command has changed since its tools "
-			    "were pinned; a person can look at it with "
-			    "\"doorward pins diff\" and take it with "
-			    "\"doorward pins accept\""));
+		    xasprintf("the server's command has changed since its "
+			      "tools were pinned; %s",
+			      way = way_out(m)));
+		free(way);
 	}
 	judge_sight(m, s, t, shown, f);
 }
@@ -272,6 +323,9 @@ note_facts(struct monitor *m, const struct pin_key *k)
 	if (!pins_command_same(m->pins, f.command) &&
 	    to_be_noted(m, k, "command", "", "")) {
 		event_pin(m, k, "command", NULL, NULL, NULL);
+		warnf("the server's command has changed since its tools were "
+		      "pinned; see doorward pins diff %s",
+		      m->server_name);
 		r = 1;
 	}
 	if (f.instructions != NULL &&
@@ -298,14 +352,18 @@ pinning_note(struct monitor *m, struct toolset *s, const struct pin_tool *tools,
 	struct pin_facts f = facts(m);
 	char *why = NULL;
 	size_t i;
-	int news;
+	int news, odd = 0;
 
 	if (m->pins == NULL || m->pins_broken != NULL)
 		return;
 	news = note_facts(m, &s->key);
 	for (i = 0; i < n; i++)
-		news |= note_tool(m, &s->key, &tools[i]);
-	if (!news && !s->unrecorded)
+		odd += note_tool(m, &s->key, &tools[i]);
+	if (odd > 0)
+		warnf("%d of the server's tools %s new or changed since they "
+		      "were pinned; see doorward pins diff %s",
+		      odd, odd == 1 ? "is" : "are", m->server_name);
+	if (!news && odd == 0 && !s->unrecorded)
 		return;
 	s->unrecorded =
 	    pins_store(m->pins, &s->key, tools, n, &f, 0, &why) != PINS_OK;

@@ -209,8 +209,11 @@ pass_introduction(struct monitor *m, const struct request *r,
 	     pins_instructions_same(m->pins, text->valuestring,
 				    strlen(text->valuestring))))
 		return 1;
-	warnf("the server's instructions were withheld from the client: they "
-	      "are not what was pinned (see doorward pins diff)");
+	if (m->pins_broken == NULL)
+		warnf("the server's instructions were withheld from the "
+		      "client: they are not what was pinned (see doorward "
+		      "pins diff %s)",
+		      m->server_name);
 	m->withheld = 1;
 	cJSON_Delete(cJSON_DetachItemViaPointer(result, text));
 	send_tree(m, told);

@@ -460,7 +460,12 @@ class Changed(PinCase):
         self.assertEqual(names(seen), ["u"], "hidden before any call")
         s.call(1, "t")
         text = self.assertDenied(s.recv_client(), 1, "pins.on_changed")
-        self.assertIn("callback_url", text)
+        # Not a word of the server's for the model, all of it for the person.
+        self.assertIn("(inputSchema)", text)
+        self.assertNotIn("callback_url", text)
+        self.assertIn("callback_url", s.event("pin", what="changed")["detail"])
+        self.assertIn("doorward pins diff pinned", text)
+        self.assertIn("2 of the server's tools are new or changed", s.stderr_text())
         s.call(2, "v")
         self.assertDenied(s.recv_client(), 2, "pins.on_new")
         s.round_trip(3, "u")
@@ -722,6 +727,20 @@ class Store(PinCase):
         s.barrier()                     # nothing else waits
         os.close(fd)
         s.forwarded(first)
+
+    def test_a_change_while_somebody_holds_the_lock(self):
+        s = self.by_hand()
+        s.handshake()
+        fd = os.open(os.path.join(s.state, "pins", ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        fcntl.fcntl(fd, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+        s.call(1, "t")
+        s.send_server(listing(self.asked(s)["id"], [OLD]))
+        s.barrier()
+        s.send_server({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+        s.recv_client()
+        s.send_server(listing(self.asked(s)["id"], [dw.tool("u")]))
+        self.assertDenied(s.recv_client(), 1, "tools/list")
+        os.close(fd)
 
     def test_a_lock_that_is_never_given_up(self):
         s = self.session(tools=[OLD])
