@@ -196,6 +196,22 @@ sink(enum log_level level, const char *text, size_t len)
 	buf_free(&line);
 }
 
+/* Evidence names a file for good, wherever it is read.  The caller keeps. */
+static const char *
+absolute(const char *file)
+{
+	char *cwd, *path;
+
+	if (file[0] == '/')
+		return file;
+	cwd = getcwd(NULL, 0);
+	if (cwd == NULL)
+		return file;
+	path = xasprintf("%s/%s", cwd, file);
+	free(cwd);
+	return path;
+}
+
 static int
 load_policy(struct monitor *m, struct options *o)
 {
@@ -210,16 +226,17 @@ load_policy(struct monitor *m, struct options *o)
 		else
 			free(def);
 	}
+	for (i = 0; i < o->policy_count; i++)
+		o->policies[i] = absolute(o->policies[i]);
 	m->policy_files = o->policies;
 	m->policy_file_count = o->policy_count;
 	m->packs_dir = paths_packs(); /* kept */
 	m->policy =
 	    policy_load(o->policies, o->policy_count, m->packs_dir, &err);
-	for (i = 0; m->policy != NULL && i < policy_warning_count(m->policy);
-	     i++)
-		warnf("%s", policy_warning(m->policy, i));
-	if (m->policy != NULL)
+	if (m->policy != NULL) {
+		monitor_policy_warnings(m);
 		return 0;
+	}
 	text = policy_error_format(&err);
 	warnf("%s", text);
 	free(text);

@@ -39,6 +39,21 @@ monitor_observes(const struct monitor *m)
 	return policy_get_mode(m->policy) == POLICY_OBSERVE;
 }
 
+#define LINT_RULES 1000u /* each is compared with each */
+
+size_t
+monitor_policy_warnings(struct monitor *m)
+{
+	size_t i, n;
+
+	if (policy_rule_count(m->policy) <= LINT_RULES)
+		policy_lint(m->policy);
+	n = policy_warning_count(m->policy);
+	for (i = 0; i < n; i++)
+		warnf("%s", policy_warning(m->policy, i));
+	return n;
+}
+
 /* A relay is read only while there is room for what it leads to. */
 static int
 may_read(const struct monitor *m, const struct channel *c)

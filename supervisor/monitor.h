@@ -169,6 +169,8 @@ struct monitor {
 int monitor_run(struct monitor *m);
 int monitor_observes(const struct monitor *m);
 void monitor_start(struct monitor *m);
+/* Says what is odd about the policy in force; how much that is. */
+size_t monitor_policy_warnings(struct monitor *m);
 
 /*
  * channel.c.  channel_read() takes what is there and hands each frame to its

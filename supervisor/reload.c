@@ -123,7 +123,7 @@ load_again(struct monitor *m, const char *nonce)
 	struct policy_error err = {0};
 	struct policy *p;
 	char *text;
-	size_t i;
+	size_t n;
 
 	p = policy_load(m->policy_files, m->policy_file_count, m->packs_dir,
 			&err);
@@ -139,12 +139,16 @@ load_again(struct monitor *m, const char *nonce)
 	toolset_drop_views(m);
 	policy_free(m->policy);
 	m->policy = p;
-	for (i = 0; i < policy_warning_count(p); i++)
-		warnf("%s", policy_warning(p, i));
+	n = monitor_policy_warnings(m);
 	event_policy(m, "reloaded", NULL);
 	debugf("the policy was read again");
 	told_list_changed(m);
-	acknowledge(m, nonce, "ok", "reloaded");
+	text = n == 0 ? xstrdup("reloaded")
+		      : xasprintf("reloaded, with %zu warning%s (doorward "
+				  "policy check shows them)",
+				  n, n == 1 ? "" : "s");
+	acknowledge(m, nonce, "ok", text);
+	free(text);
 }
 
 static void
