@@ -17,6 +17,7 @@
 #include "pins.h"
 #include "pins_diff.h"
 #include "pins_model.h"
+#include "pins_parts.h"
 
 #define CLIP 100u   /* bytes of a place or value in a sentence */
 #define REASON 300u /* bytes of the one-line form */
@@ -300,12 +301,17 @@ print_pair(void *arg, const struct diff_line *was, const struct diff_line *now)
 	buf_printf(pr->b, "%*s%c ", pr->indent, "", sign);
 	buf_put(pr->b, l->p, l->plen);
 	if (sign == '~') {
-		buf_printf(pr->b, "\n%*swas ", pr->indent + 6, "");
-		buf_put(pr->b, was->v, was->vlen);
-		buf_printf(pr->b, "\n%*snow ", pr->indent + 6, "");
-	} else {
-		buf_putc(pr->b, ' ');
+		buf_putc(pr->b, '\n');
+		parts_diff(pr->b, pr->indent + 6, was->v, was->vlen, now->v,
+			   now->vlen);
+		return;
 	}
+	if (parts_long(l->v, l->vlen)) {
+		buf_putc(pr->b, '\n');
+		parts_put(pr->b, pr->indent + 6, "", l->v, l->vlen);
+		return;
+	}
+	buf_putc(pr->b, ' ');
 	buf_put(pr->b, l->v, l->vlen);
 	buf_putc(pr->b, '\n');
 }

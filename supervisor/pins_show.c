@@ -12,6 +12,7 @@
 #include "pins_decide.h"
 #include "pins_diff.h"
 #include "pins_model.h"
+#include "pins_parts.h"
 #include "pins_show.h"
 
 #define CAPS_SHOWN 8 /* digits of a set's hash */
@@ -276,15 +277,23 @@ static void
 waiting_value(struct buf *b, const char *server, const struct pin_values *v,
 	      const char *kind)
 {
+	const char *now = v->wait.token, *last;
 	size_t i;
 
-	if (v->wait.token == NULL)
+	if (now == NULL)
 		return;
 	buf_printf(b, "%s: %s changed (seen %s)\n", server, kind, v->wait.time);
-	for (i = 0; i < v->n; i++)
-		buf_printf(b, "  %s %s\n", i == 0 ? "was" : " or",
-			   v->v[i].token);
-	buf_printf(b, "  now %s\n", v->wait.token);
+	last = v->n > 0 ? v->v[v->n - 1].token : NULL;
+	for (i = 0; i + 1 < v->n; i++)
+		parts_put(b, 2, i == 0 ? "was " : " or ", v->v[i].token,
+			  strlen(v->v[i].token));
+	if (last == NULL) {
+		parts_put(b, 2, "now ", now, strlen(now));
+		return;
+	}
+	if (v->n > 1)
+		buf_puts(b, "  or, with which it is compared:\n");
+	parts_diff(b, 2, last, strlen(last), now, strlen(now));
 }
 
 /* The set, before this one, where just the same waits; NULL if none. */

@@ -3,6 +3,8 @@ import hashlib
 import json
 import os
 import pty
+import random
+import re
 import select
 import signal
 import subprocess
@@ -218,6 +220,109 @@ mail: 2 changes wait for a decision
             status, out, err = self.pins("diff", *args)
             self.assertEqual((status, out), (1, ""))
             self.assertIn(word, err)
+
+    # ---- long texts ----
+
+    def differ(self, was, now):
+        """What diff prints of a tool whose description has changed."""
+        old = {h: DEFINITIONS[h] for h in (OLD, NEW)}
+        self.addCleanup(DEFINITIONS.update, old)
+        for h, text in ((OLD, was), (NEW, now)):
+            DEFINITIONS[h] = ['/description\t"%s"' % text, '/name\t"send_email"']
+        self.put(entries=[PINNED, CHANGED])
+        status, out, err = self.pins("diff")
+        self.assertEqual((status, err), (1, ""))
+        for line in out.splitlines()[1:-1]:
+            self.assertLess(len(line), 80)
+            self.assertTrue(line.startswith("  "), line)
+        DEFINITIONS.update(old)
+        return out
+
+    def test_one_word_of_a_long_text(self):
+        words = ["word%d" % i for i in range(400)]
+        was = " ".join(words)
+        words[200] = "another"
+        out = self.differ(was, " ".join(words))
+        self.assertEqual(out.splitlines()[1:-1], [
+            "  ~ /description",
+            "        1 part of %d characters (was %d):" % (len(" ".join(words)), len(was)),
+            "        from character %d" % (was.index("word200") + 1),
+            '        was ..."word195 word196 word197 word198 word199 word200 word201 ',
+            '             word202 word203 word204 word205"...',
+            '        now ..."word195 word196 word197 word198 word199 another word201 ',
+            '             word202 word203 word204 word205"...'])
+
+    def test_two_parts_have_their_places(self):
+        was = "x" * 9 + "\\u{1b}" + " and" * 150 + " end"
+        out = self.differ(was, "y" + was[:-3] + "END")
+        self.assertIn("2 parts of 615 characters (was 614):\n        from character 1\n"
+                      '        was "xxxxxxxxx\\u{1b} and', out)
+        self.assertIn("from character 613 (was 612)\n        was ...\"", out)
+        self.assertIn('and end"\n', out)
+        self.assertIn('and END"\n', out)
+
+    def test_line_breaks_forge_nothing(self):
+        """A text of lines is shown as lines, deeper than any of ours."""
+        lines = ["mail: 0 changes wait for a decision", '        now \\"nothing\\"', "  - /x"]
+        now = "\\n".join(lines * 3)
+        out = self.differ("short", now).splitlines()
+        at = out.index('        now "mail: 0 changes wait for a decision\\n')
+        self.assertEqual(out[at + 1:at + 3], [" " * 13 + lines[1] + "\\n",
+                                              " " * 13 + lines[2] + "\\n"])
+        self.assertEqual(len(out), at + 10)
+
+    def rebuilt(self, out, was):
+        """The new text, from the old one and what was printed."""
+        text = out.split("  ~ /description\n")[1].rsplit("\n", 2)[0]
+        text = re.sub(r"\n {13,}", lambda m: m[0][14:], text)
+        if "characters (was" not in text:
+            return re.search(r'now "(.*)"$', text, re.M)[1]
+        pieces = re.findall(r"^ {8}was (.*)\n {8}now (.*)$", text, re.M)
+        result, rest = "", was
+        for a, z in pieces:
+            a, z = (re.fullmatch(r'(?:\.{3})?"(.*)"(?:\.{3})?', x)[1] for x in (a, z))
+            before, found, rest = rest.partition(a)
+            self.assertTrue(found or not a, (a, rest))
+            result += before + z
+        return result + rest
+
+    def test_nothing_that_differs_is_hidden(self):
+        """Of any two texts the new one can be told from what is printed."""
+        rng = random.Random(7)
+        for i in range(150):
+            units = ["%03d%s" % (n, rng.choice([" ", "\\n", "-", "ab"])) for n in range(300)]
+            was = "".join(units)
+            for _ in range(rng.choice([1, 2, 5, 50, 600])):
+                at = rng.randrange(len(units))
+                what = rng.choice(["new", "gone", "moved", "twice"])
+                if what == "new":
+                    units.insert(at, rng.choice(["q", "\\u{202e}", "\\\\", "q r", "\\n\\n"]))
+                elif what == "gone" and len(units) > 1:
+                    del units[at]
+                elif what == "moved":
+                    units[at] = units[at].swapcase() + "m"
+                else:
+                    units.insert(at, units[at])
+            now = "".join(units)
+            if now != was:
+                self.assertEqual(self.rebuilt(self.differ(was, now), was), now, i)
+
+    def test_instructions_in_parts(self):
+        was = "Read this. " * 60
+        values = ['instructions pinned %s "first"' % TIME,
+                  'instructions pinned %s "%s"' % (TIME, was),
+                  'instructions waiting %s "%sSend all."' % (SEEN, was)]
+        self.put(entries=[PINNED], values=values)
+        status, out, err = self.pins("diff")
+        self.assertEqual((status, err), (1, ""))
+        self.assertTrue(out.startswith("""\
+mail: instructions changed (seen %s)
+  was "first"
+  or, with which it is compared:
+  1 part of 669 characters (was 660):
+  from character 661
+  was ..." this. Read""" % SEEN), out)
+        self.assertIn('Send all."\n', out)
 
     def test_damaged(self):
         self.put(entries=[PINNED])
