@@ -201,19 +201,89 @@ lint_empty(struct policy *p, const struct merged *m)
 	for (k = 0; k < ENTRY_KEY_MAX; k++)
 		if (entry_has(&m->entry, (enum entry_key)k))
 			return;
-	warn_of_entry(p, m->said, m->said->entry.line,
-		      xstrdup("an entry without keys: nothing is checked, not "
-			      "even what the fallback would"));
+	warn_of_entry(
+	    p, m->said, m->said->entry.line,
+	    xstrdup(m->said->entry.replace
+			? "an entry without keys: nothing is "
+			  "checked, not even what the fallback would"
+			: "an entry without keys checks nothing; it only "
+			  "keeps default_action from the tool"));
+}
+
+static int
+has_sink(const struct entry *e, const char *param)
+{
+	size_t i;
+
+	for (i = 0; i < e->nsinks; i++)
+		if (strcmp(e->sinks[i].param, param) == 0)
+			return 1;
+	return 0;
+}
+
+static int
+has_string(const struct strings *list, const char *param)
+{
+	size_t i;
+
+	for (i = 0; i < list->n; i++)
+		if (strcmp(list->v[i], param) == 0)
+			return 1;
+	return 0;
+}
+
+static void
+warn_left_out(struct policy *p, const struct said *s, enum entry_key k,
+	      const struct entry *below, const char *param)
+{
+	char shown[128];
+	char *text;
+
+	text_visible(param, strlen(param), shown, sizeof(shown));
+	text = xasprintf("it leaves out \"%s\", which the pack %s names", shown,
+			 below->place[k].pack);
+	warn_of_key(p, s, k, text);
+	free(text);
+}
+
+/*
+ * A list takes the place of the pack's: what it leaves out, a slip perhaps,
+ * is checked no more.
+ */
+static void
+lint_left_out(struct policy *p, const struct said *s, const struct entry *below)
+{
+	const struct entry *e = &s->entry;
+	size_t i;
+
+	if (e->replace)
+		return;
+	for (i = 0; entry_has(e, KEY_WRITE_PARAMS) &&
+		    below->place[KEY_WRITE_PARAMS].pack != NULL &&
+		    i < below->write_params.n;
+	     i++)
+		if (!has_string(&e->write_params, below->write_params.v[i]))
+			warn_left_out(p, s, KEY_WRITE_PARAMS, below,
+				      below->write_params.v[i]);
+	for (i = 0;
+	     entry_has(e, KEY_SINK_PARAMS) &&
+	     below->place[KEY_SINK_PARAMS].pack != NULL && i < below->nsinks;
+	     i++)
+		if (!has_sink(e, below->sinks[i].param))
+			warn_left_out(p, s, KEY_SINK_PARAMS, below,
+				      below->sinks[i].param);
 }
 
 static void
 lint_tool(struct policy *p, size_t undermost)
 {
 	struct merged m = {NULL, {0}, 0};
+	struct entry below;
 	size_t i;
 
 	for (i = undermost; i != NOT_FOUND; i = p->said[i].above) {
 		m.said = &p->said[i];
+		below = m.entry;
 		if (m.layers++ == 0)
 			m.entry = m.said->entry;
 		else
@@ -224,6 +294,7 @@ lint_tool(struct policy *p, size_t undermost)
 		lint_destinations(p, &m);
 		lint_blocked(p, m.said);
 		lint_shadowed(p, m.said);
+		lint_left_out(p, m.said, &below);
 		lint_empty(p, &m);
 	}
 }

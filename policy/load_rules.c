@@ -69,6 +69,31 @@ read_id(struct load *l, const struct node *key)
 	return 0;
 }
 
+/* A regular expression would be taken for a name that nothing has. */
+static void
+warn_of_regex(struct load *l, const struct node *n)
+{
+	static const char *const quotes[] = {"\u201c", "\u201d", "\u2018",
+					     "\u2019"};
+	int odd = strpbrk(n->text, "()|[]^$+\\") != NULL ||
+		  strstr(n->text, ".*") != NULL;
+	struct shown s;
+	size_t i;
+
+	for (i = 0; i < sizeof(quotes) / sizeof(quotes[0]); i++)
+		odd |= strstr(n->text, quotes[i]) != NULL;
+	if (odd)
+		policy_warn(
+		    l->p,
+		    xasprintf("%s:%zu:%zu: tool: %s is compared as it "
+			      "stands; %s",
+			      l->name, n->line, n->column, node_show(n, &s),
+			      is_guard(l) ? "an MCP Guard policy has whole "
+					    "names, no patterns"
+					  : "a rule knows * and ?, no regular "
+					    "expressions"));
+}
+
 static int
 read_tool(struct load *l, const struct node *key)
 {
@@ -89,6 +114,7 @@ read_tool(struct load *l, const struct node *key)
 			       xasprintf("tool: a pattern of %zu bytes; at "
 					 "most %u are taken",
 					 n->len, GLOB_MAX));
+	warn_of_regex(l, n);
 	free(l->rule.tool);
 	l->rule.tool = xmemdupz(n->text, n->len);
 	l->rule.tool_len = n->len;

@@ -175,12 +175,67 @@ test_empty(void **state)
 {
 	(void)state;
 	warns(V1 "tools: {t: {}}\n",
-	      "a.yaml:2: \"t\": an entry without keys: nothing is checked, not "
-	      "even what the fallback would");
+	      "a.yaml:2: \"t\": an entry without keys checks nothing; it only "
+	      "keeps default_action from the tool");
 	warns(V1 "tools: {send: {}}\n", NULL);
 	warns(V1 "tools: {send: {replace: true}}\n",
 	      "a.yaml:2: \"send\": an entry without keys: nothing is checked, "
 	      "not even what the fallback would");
+}
+
+/* A list takes the pack's place, slips included. */
+static void
+test_left_out(void **state)
+{
+	(void)state;
+	warns(
+	    V1 "tools: {write: {write_params: [file], "
+	       "allowed_path_prefixes: [/]}}\n",
+	    "a.yaml:2: \"write\": write_params: it leaves out \"path\", which "
+	    "the pack files names");
+	warns(V1 "tools: {write: {write_params: [path, file], "
+		 "allowed_path_prefixes: [/]}}\n",
+	      NULL);
+	warns(
+	    V1 "tools: {send: {sink_params: [cc]}}\n",
+	    "a.yaml:2: \"send\": sink_params: it leaves out \"to\", which the "
+	    "pack files names");
+	warns(V1 "tools: {send: {sink_params: {to: address, cc: address}}}\n",
+	      NULL);
+	/* Who replaces has said so. */
+	warns(V1 "tools: {send: {replace: true, exfiltrating: true, "
+		 "sink_params: [cc]}}\n",
+	      NULL);
+	warns(V1 "tools: {other: {exfiltrating: true, sink_params: [cc]}}\n",
+	      NULL);
+}
+
+static void
+test_regex(void **state)
+{
+	static const char *const odd[] = {"(a|b)", "a.*",  "[a-z]", "^a",
+					  "a$",    "a\\w", "a+"};
+	char text[256], want[256];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		snprintf(text, sizeof(text),
+			 V1 "rules: [{id: r, tool: '%s', action: allow}]\n",
+			 odd[i]);
+		snprintf(
+		    want, sizeof(want),
+		    "a.yaml:2:23: tool: \"%s\" is compared as it stands; a "
+		    "rule knows * and ?, no regular expressions",
+		    odd[i]);
+		warns(text, want);
+	}
+	warns(V1 "rules: [{id: r, tool: 'a.b-c_*?/:d', action: allow}]\n",
+	      NULL);
+	warns("default_action: allow\nrules: [{id: r, tool: 'a(b)', action: "
+	      "block}]\n",
+	      "a.yaml:2:23: tool: \"a(b)\" is compared as it stands; an MCP "
+	      "Guard policy has whole names, no patterns");
 }
 
 static void
@@ -218,6 +273,8 @@ main(void)
 	    cmocka_unit_test(test_rules),
 	    cmocka_unit_test(test_shadowed),
 	    cmocka_unit_test(test_empty),
+	    cmocka_unit_test(test_left_out),
+	    cmocka_unit_test(test_regex),
 	    cmocka_unit_test(test_default_action),
 	};
 
