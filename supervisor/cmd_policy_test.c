@@ -231,11 +231,12 @@ int
 cmd_policy_test(int argc, char **argv)
 {
 	struct test t;
-	int i, result;
+	int i, j, ended = 0, result;
 
 	memset(&t, 0, sizeof(t));
 	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
 		if (strcmp(argv[i], "--") == 0) {
+			ended = 1;
 			i++;
 			break;
 		}
@@ -249,6 +250,15 @@ cmd_policy_test(int argc, char **argv)
 	}
 	if (i == argc) {
 		fputs(usage_test, stderr);
+		return EXIT_USAGE;
+	}
+	/* Judged by another policy than was meant, cases say nothing. */
+	for (j = i; !ended && j < argc; j++) {
+		if (argv[j][0] != '-')
+			continue;
+		warnf("policy test: options come before the files: \"%s\"; "
+		      "see doorward policy test --help",
+		      argv[j]);
 		return EXIT_USAGE;
 	}
 	t.files = argv + i;

@@ -108,3 +108,9 @@ class PolicyTest(dw.TestCase):
         self.assertEqual(dw.run("policy", "test", "--policy")[0], 2)
         self.assertEqual(dw.run("policy", "test", "--no", good)[0], 2)
         self.assertEqual(dw.run("policy", "test", "--help")[0], 0)
+
+    def test_options_behind_files(self):
+        """They would be read as files, and the cases judged by another policy."""
+        status, out, err = dw.run("policy", "test", "/nonexistent.yaml", "--policy", "/p.yaml")
+        self.assertEqual((status, out), (2, ""))
+        self.assertIn('options come before the files: "--policy"', err)
