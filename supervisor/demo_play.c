@@ -216,15 +216,15 @@ demo_diff(struct demo *d, const struct demo_round *r)
 	const char *line;
 	struct agent a;
 	size_t len;
-	int status, told = 0;
+	int status, now = 0, told = 0;
 
 	printf("  doorward pins diff:\n");
 	if (agent_start(&a, (char *const *)argv, log) != 0)
 		demo_failed(d, "cannot start: %s", strerror(errno));
 	while (a.pid > 0 && (line = agent_line(&a, &len)) != NULL) {
 		demo_show_line("      ", line, len);
-		told |= demo_has(line, len, "now \"") &&
-			demo_has(line, len, DEMO_EVIL);
+		now |= demo_has(line, len, "now \"");
+		told |= now && demo_has(line, len, DEMO_EVIL);
 	}
 	status = agent_end(&a);
 	if (!demo_interrupted && (!told || status != EXIT_FINDING))

@@ -32,7 +32,8 @@ need(int holds)
 		abort();
 }
 
-/* What is merged has each key that one of its layers gives, and no other. */
+/* What is merged has each key that one of its layers gives, and no other but
+ * the fallback's. */
 static void
 check_merged(const struct policy_view *v)
 {
@@ -44,7 +45,7 @@ check_merged(const struct policy_view *v)
 		return;
 	for (k = 0; k < ENTRY_KEY_MAX; k++) {
 		given = 0;
-		assumed = k == KEY_EXFILTRATING;
+		assumed = k == KEY_EXFILTRATING || policy_view_has_fallback(v);
 		for (i = 0; i < policy_view_layer_count(v); i++) {
 			l = policy_view_layer(v, i);
 			given |= l->state == LAYER_APPLIES &&
