@@ -8,29 +8,33 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "proto/alloc.h"
 #include "proto/buf.h"
 #include "proto/log.h"
 
+#include "cmd_words.h"
 #include "cmds.h"
 #include "paths.h"
 #include "pins_decide.h"
 #include "pins_model.h"
 #include "pins_show.h"
 #include "tty.h"
+#include "usage.h"
 
 struct pins_options {
 	const char *state, *server, *package;
 	int json;
-	char **args; /* what is no option */
+	char **tools; /* words behind the server's name */
 	size_t n;
 };
 
 struct pins_command {
 	const char *name;
 	const char *takes; /* letters of its options */
+	int words;         /* whether it takes words: a server's name, tools */
 	int (*run)(const struct pins_options *o, const char *state);
 	const char *usage;
 };
@@ -48,6 +52,10 @@ complain(const struct pins_list *l)
 
 	for (i = 0; i < l->nfaults; i++)
 		warnf("pins: %s", l->faults[i]);
+	if (l->nfaults > 0)
+		warnf("pins: the calls of such a server are denied until that "
+		      "is put right; to remove a damaged file forgets its "
+		      "pins");
 }
 
 static void
@@ -64,10 +72,6 @@ list(const struct pins_options *o, const char *state)
 	struct pins_list l;
 	int r;
 
-	if (o->n > 0) {
-		warnf("pins list: unexpected argument \"%s\"", o->args[0]);
-		return EXIT_USAGE;
-	}
 	pins_list_read(&l, state);
 	complain(&l);
 	if (o->json)
@@ -109,13 +113,18 @@ unknown_tool(const char *command, const struct pins *p,
 }
 
 static int
-no_server(const char *command, const char *server)
+no_server(const char *command, const struct pins_list *l, const char *server)
 {
 	char *token = token_of_name(server, strlen(server));
 
-	warnf("pins %s: there are no pins of a server called %s; see "
-	      "doorward pins list",
-	      command, token);
+	if (l->nfaults > 0)
+		warnf("pins %s: of the pins that can be read, none are of a "
+		      "server called %s",
+		      command, token);
+	else
+		warnf("pins %s: there are no pins of a server called %s; see "
+		      "doorward pins list",
+		      command, token);
 	free(token);
 	return EXIT_FINDING;
 }
@@ -157,11 +166,11 @@ diff_all(const struct pins_list *l, const struct pins_options *o,
 		show_waiting(&b, l->v[i], c);
 	}
 	if (o->server != NULL && meant == 0)
-		return no_server("diff", o->server);
+		return no_server("diff", l, o->server);
 	for (i = 0; i < o->n; i++)
-		if (!any_knows(l, o, o->args[i]))
+		if (!any_knows(l, o, o->tools[i]))
 			r = EXIT_FINDING;
-	if (waiting == 0 && r == EXIT_OK)
+	if (waiting == 0 && r == EXIT_OK && l->nfaults == 0)
 		buf_puts(&b, "nothing waits for a decision\n");
 	print(&b);
 	return waiting > 0 || l->nfaults > 0 ? EXIT_FINDING : r;
@@ -174,12 +183,12 @@ diff(const struct pins_options *o, const char *state)
 	struct pins_list l;
 	int r;
 
-	if (o->package != NULL && o->server == NULL) {
-		warnf("pins diff: --package is of use with --server only");
-		return EXIT_USAGE;
-	}
+	if (o->package != NULL && o->server == NULL)
+		return usage_error("pins diff",
+				   "--package is of use with a server's name "
+				   "only");
 	pins_list_read(&l, state);
-	pins_choice_init(&c, o->args, o->n);
+	pins_choice_init(&c, o->tools, o->n);
 	complain(&l);
 	r = diff_all(&l, o, &c);
 	pins_choice_free(&c);
@@ -196,7 +205,7 @@ the_one(const struct pins_list *l, const char *command,
 	size_t i, n = 0;
 
 	for (i = 0; i < l->n; i++) {
-		if (!is_meant(l->v[i], o->args[0], o->package))
+		if (!is_meant(l->v[i], o->server, o->package))
 			continue;
 		p = l->v[i];
 		n++;
@@ -204,13 +213,13 @@ the_one(const struct pins_list *l, const char *command,
 	if (n == 1)
 		return p;
 	if (n == 0) {
-		*r = no_server(command, o->args[0]);
+		*r = no_server(command, l, o->server);
 		return NULL;
 	}
 	warnf("pins %s: %zu servers are called %s; say which with --package",
 	      command, n, p->server);
 	for (i = 0; i < l->n; i++)
-		if (is_meant(l->v[i], o->args[0], o->package))
+		if (is_meant(l->v[i], o->server, o->package))
 			warnf("  --package %s", l->v[i]->package);
 	*r = EXIT_USAGE;
 	return NULL;
@@ -270,6 +279,7 @@ static int
 forget_one(const struct pins *p, const struct pins_choice *c)
 {
 	struct buf b = BUF_INIT;
+	size_t i;
 	char *why;
 
 	if (unknown_tool("forget", p, c))
@@ -282,7 +292,10 @@ forget_one(const struct pins *p, const struct pins_choice *c)
 		free(why);
 		return EXIT_FINDING;
 	}
-	printf("forgotten: %s\n", p->server);
+	if (c->n == 0)
+		printf("forgotten: all pins of %s\n", p->server);
+	for (i = 0; i < c->n; i++)
+		printf("forgotten: %s of %s\n", c->names[i], p->server);
 	return EXIT_OK;
 }
 
@@ -293,15 +306,17 @@ decide(const char *command, const struct pins_options *o, const char *state,
 	const struct pins *p;
 	struct pins_choice c;
 	struct pins_list l;
+	char *name;
 	int r = EXIT_OK;
 
-	if (o->n == 0) {
-		warnf("pins %s: whose pins? See doorward pins %s --help",
-		      command, command);
-		return EXIT_USAGE;
+	if (o->server == NULL) {
+		name = xasprintf("pins %s", command);
+		r = usage_error(name, "whose pins? A server's NAME expected");
+		free(name);
+		return r;
 	}
 	pins_list_read(&l, state);
-	pins_choice_init(&c, o->args + 1, o->n - 1);
+	pins_choice_init(&c, o->tools, o->n);
 	complain(&l);
 	p = the_one(&l, command, o, &r);
 	if (p != NULL)
@@ -324,7 +339,7 @@ forget(const struct pins_options *o, const char *state)
 }
 
 static const struct pins_command commands[] = {
-    {"list", "sj", list,
+    {"list", "sj", 0, list,
      "usage: doorward pins list [--json] [--state DIR]\n"
      "\n"
      "Prints what is pinned of each server, what waits for a decision, and\n"
@@ -332,18 +347,18 @@ static const struct pins_command commands[] = {
      "\n"
      "  --json          for programs\n" OPTIONS_HELP "\n"
      "Exit status: 0 fine, 1 a file cannot be used, 2 usage.\n"},
-    {"diff", "snp", diff,
-     "usage: doorward pins diff [--server NAME [--package PKG]] "
-     "[--state DIR]\n"
-     "                          [TOOL...]\n"
+    {"diff", "snp", 1, diff,
+     "usage: doorward pins diff [--package PKG] [--state DIR] "
+     "[NAME [TOOL...]]\n"
      "\n"
-     "Prints what has changed since it was pinned, and what of it was "
-     "widened.\n"
+     "Prints what has changed since it was pinned, and what of it was\n"
+     "widened: of all servers, of the server NAME, or of its TOOLs.\n"
      "\n"
-     "  --server NAME   of this server alone\n" PACKAGE_HELP OPTIONS_HELP "\n"
-     "Exit status: 0 nothing waits for a decision, 1 something does, "
-     "2 usage.\n"},
-    {"accept", "sp", take,
+     "  --server NAME   the server, if NAME looks like an option; words are "
+     "TOOLs\n" PACKAGE_HELP OPTIONS_HELP "\n"
+     "Exit status: 0 nothing waits for a decision, 1 something does or a "
+     "file\ncannot be used, 2 usage.\n"},
+    {"accept", "sp", 1, take,
      "usage: doorward pins accept [--package PKG] [--state DIR] NAME "
      "[TOOL...]\n"
      "\n"
@@ -351,7 +366,7 @@ static const struct pins_command commands[] = {
      "whether it is to be trusted from now on: the TOOLs, or everything.\n"
      "\n" PACKAGE_HELP OPTIONS_HELP "\n"
      "Exit status: 0 accepted, or nothing to accept, 1 not, 2 usage.\n"},
-    {"forget", "sp", forget,
+    {"forget", "sp", 1, forget,
      "usage: doorward pins forget [--package PKG] [--state DIR] NAME "
      "[TOOL...]\n"
      "\n"
@@ -372,6 +387,18 @@ static const char usage_pins[] =
     "\n"
     "'doorward pins COMMAND --help' says more.  See doorward-pins(1).\n";
 
+/* An option that other commands of pins take, and this one does not. */
+static void
+not_for_it(const struct pins_command *cmd, const char *option)
+{
+	if (strcmp(option, "server") == 0 && cmd->words)
+		warnf("pins %s: --server is no option here, the name is a "
+		      "word: doorward pins %s %s",
+		      cmd->name, cmd->name, cmd_shown(optarg));
+	else
+		warnf("pins %s: --%s is no option here", cmd->name, option);
+}
+
 /* 1 run it, 0 its help was asked for, -1 usage. */
 static int
 read_options(const struct pins_command *cmd, int argc, char **argv,
@@ -384,15 +411,15 @@ read_options(const struct pins_command *cmd, int argc, char **argv,
 	    {"package", required_argument, NULL, 'p'},
 	    {"help", no_argument, NULL, 'h'},
 	    {NULL, 0, NULL, 0}};
-	int c;
+	int c, at = 0;
 
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "h", options, &at)) != -1) {
 		if (c == 'h')
 			return 0;
 		if (c == '?')
 			return -1;
 		if (strchr(cmd->takes, c) == NULL) {
-			warnf("pins %s: this option is not for it", cmd->name);
+			not_for_it(cmd, options[at].name);
 			return -1;
 		}
 		if (c == 's')
@@ -404,9 +431,30 @@ read_options(const struct pins_command *cmd, int argc, char **argv,
 		else
 			o->json = 1;
 	}
-	o->args = argv + optind;
+	if (optind < argc && !cmd->words) {
+		warnf("pins %s: unexpected argument \"%s\"", cmd->name,
+		      cmd_shown(argv[optind]));
+		return -1;
+	}
+	if (optind < argc && o->server == NULL)
+		o->server = argv[optind++];
+	o->tools = argv + optind;
 	o->n = (size_t)(argc - optind);
 	return 1;
+}
+
+/* A directory that somebody named and that is not there is a slip, and no
+ * place without pins. */
+static int
+is_there(const struct pins_command *cmd, const char *state)
+{
+	struct stat st;
+
+	if (state == NULL || stat(state, &st) == 0)
+		return 1;
+	warnf("pins %s: --state: %s: %s", cmd->name, cmd_shown(state),
+	      strerror(errno));
+	return 0;
 }
 
 static int
@@ -414,16 +462,20 @@ run(const struct pins_command *cmd, int argc, char **argv)
 {
 	struct pins_options o = {.state = NULL};
 	struct paths p;
-	char *name = xasprintf("%s %s", argv[-1], cmd->name);
+	char *name = xasprintf("doorward: pins %s", cmd->name);
 	int r;
 
 	argv[0] = name; /* getopt's messages begin with it */
 	r = read_options(cmd, argc, argv, &o);
+	if (r == 0)
+		fputs(cmd->usage, stdout);
+	if (r == -1)
+		usage_error(name + strlen("doorward: "), NULL);
 	free(name);
-	if (r <= 0) {
-		fputs(cmd->usage, r == 0 ? stdout : stderr);
+	if (r <= 0)
 		return r == 0 ? EXIT_OK : EXIT_USAGE;
-	}
+	if (!is_there(cmd, o.state))
+		return EXIT_FINDING;
 	paths_guess(&p, o.state);
 	r = cmd->run(&o, p.state);
 	paths_free(&p);
@@ -433,20 +485,20 @@ run(const struct pins_command *cmd, int argc, char **argv)
 int
 cmd_pins(int argc, char **argv)
 {
+	const char *names[COMMANDS + 1] = {NULL};
 	size_t i;
 
-	if (argc < 2) {
-		fputs(usage_pins, stderr);
-		return EXIT_USAGE;
-	}
+	if (argc < 2)
+		return usage_error("pins", "list, diff, accept or forget "
+					   "expected");
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
 		fputs(usage_pins, stdout);
 		return EXIT_OK;
 	}
-	for (i = 0; i < COMMANDS; i++)
+	for (i = 0; i < COMMANDS; i++) {
 		if (strcmp(argv[1], commands[i].name) == 0)
 			return run(&commands[i], argc - 1, argv + 1);
-	warnf("pins: unknown command \"%s\"; see doorward pins --help",
-	      argv[1]);
-	return EXIT_USAGE;
+		names[i] = commands[i].name;
+	}
+	return usage_unknown("pins", argv[1], names);
 }

@@ -447,3 +447,18 @@ parts_diff(struct buf *b, int indent, const char *was, size_t was_len,
 	free(n.at);
 	free(ps.v);
 }
+
+void
+parts_clip(struct buf *b, const char *v, size_t len, size_t max)
+{
+	size_t i, n;
+
+	if (!is_text(v, len)) {
+		buf_put(b, v, len);
+		return;
+	}
+	for (i = 1, n = 0; i < len - 1 && n < max; n++)
+		i += unit(v + i, len - i);
+	buf_put(b, v, i);
+	buf_puts(b, i < len - 1 ? "\"..." : "\"");
+}

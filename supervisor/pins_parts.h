@@ -29,4 +29,8 @@ void parts_put(struct buf *b, int indent, const char *lead, const char *v,
 void parts_diff(struct buf *b, int indent, const char *was, size_t was_len,
 		const char *now, size_t now_len);
 
+/* Appends the value; of a text of more than max characters the first max, and
+ * "..." outside the quotes. */
+void parts_clip(struct buf *b, const char *v, size_t len, size_t max);
+
 #endif

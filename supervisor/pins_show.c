@@ -15,7 +15,8 @@
 #include "pins_parts.h"
 #include "pins_show.h"
 
-#define CAPS_SHOWN 8 /* digits of a set's hash */
+#define CAPS_SHOWN 8          /* digits of a set's hash */
+#define INSTRUCTIONS_SHOWN 60 /* characters */
 
 char *
 show_name(const char *token)
@@ -36,16 +37,31 @@ put_set_name(struct buf *b, const struct pin_set *s)
 	buf_printf(b, "%s %.*s", s->era, CAPS_SHOWN, s->caps);
 }
 
+/* The token; of instructions, which may be pages, what they begin with. */
 static void
-list_values(struct buf *b, const struct pin_values *v, const char *kind)
+put_short(struct buf *b, const char *token, enum pin_kind kind)
+{
+	if (kind == PIN_INSTRUCTIONS)
+		parts_clip(b, token, strlen(token), INSTRUCTIONS_SHOWN);
+	else
+		buf_puts(b, token);
+}
+
+static void
+list_values(struct buf *b, const struct pin_values *v, enum pin_kind kind)
 {
 	size_t i;
 
-	for (i = 0; i < v->n; i++)
-		buf_printf(b, "  %-12s %s\n", kind, v->v[i].token);
-	if (v->wait.token != NULL)
-		buf_printf(b, "  %-12s %s, waiting since %s\n", kind,
-			   v->wait.token, v->wait.time);
+	for (i = 0; i < v->n; i++) {
+		buf_printf(b, "  %-12s ", pins_kind_name(kind));
+		put_short(b, v->v[i].token, kind);
+		buf_putc(b, '\n');
+	}
+	if (v->wait.token != NULL) {
+		buf_printf(b, "  %-12s ", pins_kind_name(kind));
+		put_short(b, v->wait.token, kind);
+		buf_printf(b, ", waiting since %s\n", v->wait.time);
+	}
 }
 
 static void
@@ -110,8 +126,7 @@ list_one(struct buf *b, const struct pins *p)
 	free(server);
 	free(package);
 	for (i = 0; i < PIN_KINDS; i++)
-		list_values(b, &p->d.values[i],
-			    pins_kind_name((enum pin_kind)i));
+		list_values(b, &p->d.values[i], (enum pin_kind)i);
 	for (i = 0; i < p->d.nsets; i++)
 		list_set(b, &p->d.sets[i]);
 	list_flagged(b, &p->d);
@@ -125,7 +140,7 @@ show_list(struct buf *b, const struct pins_list *l)
 
 	for (i = 0; i < l->n; i++)
 		list_one(b, l->v[i]);
-	if (l->n == 0)
+	if (l->n == 0 && l->nfaults == 0)
 		buf_puts(b, "no pins\n");
 }
 
@@ -270,7 +285,14 @@ show_list_json(struct buf *b, const struct pins_list *l)
 	buf_puts(b, "{\"servers\":[");
 	for (i = 0; i < l->n; i++)
 		json_one(b, l->v[i]);
-	buf_puts(b, "]}\n");
+	buf_putc(b, ']');
+	if (l->nfaults > 0)
+		jsonw_key(b, "unusable");
+	for (i = 0; i < l->nfaults; i++) {
+		buf_putc(b, i == 0 ? '[' : ',');
+		jsonw_string(b, l->faults[i], strlen(l->faults[i]), 1);
+	}
+	buf_puts(b, l->nfaults > 0 ? "]}\n" : "}\n");
 }
 
 static void
@@ -371,10 +393,10 @@ show_forgetting(struct buf *b, const struct pins *p,
 	size_t i;
 
 	if (c->n == 0)
-		buf_printf(b, "%s: all its pins are forgotten\n", server);
+		buf_printf(b, "%s: all its pins will be forgotten\n", server);
 	for (i = 0; i < c->n; i++) {
 		name = show_name(c->names[i]);
-		buf_printf(b, "%s: %s is forgotten\n", server, name);
+		buf_printf(b, "%s: %s will be forgotten\n", server, name);
 		free(name);
 	}
 	buf_puts(b, "What is forgotten is trusted as it is when it is seen "

@@ -214,8 +214,13 @@ mail: 2 changes wait for a decision
         self.assertEqual(self.pins("diff", "--server", "mail", "delete_all")[1].count("\n"), 3)
         self.assertEqual(self.pins("diff", "--server", "web"),
                          (0, "nothing waits for a decision\n", ""))
+        self.assertEqual(self.pins("diff", "mail", "delete_all"),
+                         self.pins("diff", "--server", "mail", "delete_all"))
+        self.assertEqual(self.pins("diff", "mail")[1], out)
+        self.assertEqual(self.pins("diff", "--package", "web", "web")[0], 0)
         for args, word in ((("--server", "none"), 'a server called "none"'),
-                           (("send_mail",), 'a tool "send_mail"'),
+                           (("none",), 'a server called "none"'),
+                           (("mail", "send_mail"), 'a tool "send_mail"'),
                            (("--server", "web", "delete_all"), 'a tool "delete_all"')):
             status, out, err = self.pins("diff", *args)
             self.assertEqual((status, out), (1, ""))
@@ -335,21 +340,67 @@ mail: instructions changed (seen %s)
             self.assertIn("it is damaged", err)
             self.assertIn(self.path(), err)
         self.assertTrue(self.pins("list")[1].startswith("web\n"))
-        status, out, err = self.pins("accept", "mail")
-        self.assertEqual((status, out), (1, ""))
-        self.assertIn("it is damaged", err)
+        for command in ("accept", "forget", "diff"):
+            status, out, err = self.pins(command, "mail")
+            self.assertEqual((status, out), (1, ""))
+            self.assertIn("%s cannot be used: it is damaged" % self.path(), err)
+            self.assertIn("to remove a damaged file forgets its pins", err)
+            self.assertIn('of the pins that can be read, none are of a server called "mail"', err)
+
+    def test_nothing_that_can_be_read(self):
+        """What could not be looked at is not said to be well."""
+        self.put(entries=[PINNED])
+        with open(self.path(), "a") as f:
+            f.write("x")
+        for command in ("list", "diff"):
+            self.assertEqual(self.pins(command)[:2], (1, ""))
+        status, out, err = self.pins("list", "--json")
+        self.assertEqual(status, 1)
+        found = json.loads(out)
+        self.assertEqual(found["servers"], [])
+        self.assertIn(self.path(), found["unusable"][0])
+        os.chmod(self.dir, 0o755)
+        for command in ("list", "diff"):
+            status, out, err = self.pins(command)
+            self.assertEqual((status, out), (1, ""))
+            self.assertIn("%s is open to others" % self.dir, err)
+
+    def test_state_that_is_not_there(self):
+        for command in (["list"], ["diff"], ["accept", "mail"], ["forget", "mail"]):
+            self.assertEqual(dw.run("pins", *command, "--state", "/no/typo"),
+                             (1, "", "doorward: pins %s: --state: /no/typo: No such file or "
+                                     "directory\n" % command[0]))
+
+    def test_long_instructions_in_the_list(self):
+        self.put(entries=[PINNED], values=['instructions pinned %s "%s"' % (TIME, "a\\n" * 200)])
+        self.assertIn('  instructions "%s"...\n' % ("a\\n" * 30), self.pins("list")[1])
+        server, = json.loads(self.pins("list", "--json")[1])["servers"]
+        self.assertEqual(server["instructions"]["pinned"], ["a\n" * 200])
 
     def test_usage(self):
-        for args in ((), ("none",), ("list", "x"), ("list", "--server", "x"), ("accept",),
-                     ("forget",), ("accept", "--yes", "mail"), ("forget", "--json", "mail"),
-                     ("diff", "--package", "p")):
+        for args, want in (
+                ((), "list, diff, accept or forget expected"), (("none",), 'command "none"'),
+                (("acept",), 'unknown command "acept"; did you mean "accept"?'),
+                (("list", "x"), 'unexpected argument "x"'),
+                (("list", "--server", "x"), "--server is no option here"),
+                (("accept",), "A server's NAME expected"),
+                (("forget",), "whose pins?"), (("accept", "--yes", "mail"), "option '--yes'"),
+                (("accept", "--server", "mail"), "--server is no option here, the name is a word: "
+                                                 "doorward pins accept mail"),
+                (("forget", "--json", "mail"), "--json is no option here"),
+                (("diff", "--package", "p"), "with a server's name only")):
             status, out, err = dw.run("pins", *args)
             self.assertEqual((status, out), (2, ""), args)
-            self.assertTrue(err)
+            first, second = err.splitlines()
+            self.assertTrue(first.startswith("doorward: pins"), first)
+            self.assertIn(want, first)
+            known = args[:1] if args[:1] in (("list",), ("diff",), ("accept",), ("forget",)) else ()
+            self.assertEqual(second, "Try 'doorward %s --help'." % " ".join(("pins", *known)))
         for args in ((), ("list",), ("diff",), ("accept",), ("forget",)):
             status, out, err = dw.run("pins", *args, "--help")
             self.assertEqual((status, err), (0, ""))
             self.assertTrue(out.startswith("usage: doorward pins"))
+            self.assertEqual(dw.run("pins", *args, "-h"), (0, out, ""))
 
     # ---- accept ----
 
@@ -522,10 +573,11 @@ mail: instructions changed (seen %s)
         with open(os.path.join(self.dir, "0" * 32 + ".1111111122222222.tmp"), "w"):
             pass                         # of a writer that died
         t = self.terminal("forget", "mail", "send_email")
-        self.assertIn("is trusted as it is when it is seen next",
-                      t.wait_for("Forget these pins? [y/N] "))
+        said = t.wait_for("Forget these pins? [y/N] ")
+        self.assertIn("mail: send_email will be forgotten", said)
+        self.assertIn("is trusted as it is when it is seen next", said)
         t.type(b"y\n")
-        self.assertEqual(t.end(), (0, 'forgotten: "mail"\n', ""))
+        self.assertEqual(t.end(), (0, 'forgotten: "send_email" of "mail"\n', ""))
         self.assertEqual(self.get(), text_of(entries=[FRESH, 'open "send_email"']))
         t = self.terminal("forget", "mail")
         t.wait_for("[y/N] ")
@@ -535,7 +587,7 @@ mail: instructions changed (seen %s)
         t = self.terminal("forget", "mail")
         t.wait_for("[y/N] ")
         t.type(b"Y\n")
-        self.assertEqual(t.end()[0], 0)
+        self.assertEqual(t.end(), (0, 'forgotten: all pins of "mail"\n', ""))
         self.assertEqual(os.listdir(self.dir), [".lock"])
 
     def test_forget_changed_meanwhile(self):
