@@ -98,10 +98,29 @@ new_node(struct builder *b, enum node_kind kind, const yaml_event_t *ev)
 	return n;
 }
 
+/* The character if the key starts with a blank that is none for YAML and
+ * looks like one; 0 if not. */
+static uint32_t
+odd_blank(const struct node *n)
+{
+	static const uint32_t blanks[] = {0xa0,   0x1680, 0x202f,
+					  0x205f, 0x3000, 0x200b};
+	uint32_t cp = 0;
+	size_t i;
+
+	if (!n->plain || text_utf8_next(n->text, n->len, &cp) == 0)
+		return 0;
+	for (i = 0; i < sizeof(blanks) / sizeof(blanks[0]); i++)
+		if (cp == blanks[i])
+			return cp;
+	return cp >= 0x2000 && cp <= 0x200a ? cp : 0;
+}
+
 static int
 check_key(struct builder *b, const struct node *n)
 {
 	struct shown s;
+	uint32_t cp;
 
 	if (n->kind != NODE_SCALAR)
 		return mistake(b->err, n,
@@ -114,6 +133,13 @@ check_key(struct builder *b, const struct node *n)
 	if (n->len == 0)
 		return mistake(b->err, n,
 			       xstrdup("an empty key; a key is a word"));
+	cp = odd_blank(n);
+	if (cp != 0)
+		return mistake(b->err, n,
+			       xasprintf("the character U+%04X before a key, "
+					 "which is no ordinary blank; YAML "
+					 "indents with those alone",
+					 (unsigned)cp));
 	if (!node_is_string(n))
 		return mistake(b->err, n,
 			       xasprintf("%s as a key; a name that looks like "

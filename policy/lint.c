@@ -67,7 +67,7 @@ lint_prefixes(struct policy *p, const struct said *s)
 {
 	const struct strings *list = &s->entry.prefixes;
 	char shown[256], part[256], *odd;
-	int missing;
+	int missing, whole;
 	size_t i;
 
 	for (i = 0; i < list->n; i++) {
@@ -77,11 +77,12 @@ lint_prefixes(struct policy *p, const struct said *s)
 		text_visible(list->v[i], strlen(list->v[i]), shown,
 			     sizeof(shown));
 		text_visible(odd, strlen(odd), part, sizeof(part));
+		whole = strcmp(odd, list->v[i]) == 0;
 		free(odd);
 		warn_of_entry(
 		    p, s, s->entry.place[KEY_ALLOWED_PATH_PREFIXES].line,
-		    xasprintf("allowed_path_prefixes: \"%s\": \"%s\" is %s",
-			      shown, part,
+		    xasprintf("allowed_path_prefixes: \"%s%s%s\" is %s", shown,
+			      whole ? "" : "\": \"", whole ? "" : part,
 			      missing ? "not there, so that nothing is inside"
 				      : "a link; what it leads to at the time "
 					"of a call counts"));
@@ -112,7 +113,8 @@ lint_paths(struct policy *p, const struct merged *m)
 	    m->entry.write_params.n == 0)
 		warn_of_key(p, s, KEY_ALLOWED_PATH_PREFIXES,
 			    "without write_params it confines nothing");
-	lint_prefixes(p, s);
+	else
+		lint_prefixes(p, s);
 }
 
 /* A text that no destination can be once it is taken apart. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "proto/alloc.h"
+#include "proto/text.h"
 
 #include "policy.h"
 #include "doc.h"
@@ -118,6 +119,12 @@ key_of(const struct node *key)
 	       !node_equals(key, entry_key_name((enum entry_key)k)))
 		k++;
 	return (enum entry_key)k;
+}
+
+int
+is_entry_key(const struct node *key)
+{
+	return key_of(key) < KEY_READ_PARAMS || node_equals(key, "replace");
 }
 
 /* 1 if the key speaks of destinations, and so needs exfiltrating. */
@@ -264,6 +271,23 @@ copy_path(const struct node *n)
 	return xmemdupz(n->text, len);
 }
 
+/* A directory of paths: below it is all that is meant, without a pattern. */
+static int
+want_directory(struct load *l, const struct node *n, const char *name)
+{
+	struct shown s;
+	char *wrong, *text;
+
+	if (want_string(l, n, name) < 0)
+		return -1;
+	wrong = prefix_mistake(n->text);
+	if (wrong == NULL)
+		return want_path(l, n, name);
+	text = xasprintf("%s: %s %s", name, node_show(n, &s), wrong);
+	free(wrong);
+	return mistake(l->err, n, text);
+}
+
 static int
 read_prefixes(struct load *l, const struct node *key)
 {
@@ -273,7 +297,7 @@ read_prefixes(struct load *l, const struct node *key)
 	if (want_strings(l, key) < 0)
 		return -1;
 	for (n = key->value->child; n != NULL; n = n->next)
-		if (want_path(l, n, key->text) < 0)
+		if (want_directory(l, n, key->text) < 0)
 			return -1;
 	s->v = xcalloc(key->value->count, sizeof(*s->v));
 	for (n = key->value->child; n != NULL; n = n->next)
@@ -288,7 +312,7 @@ read_base(struct load *l, const struct node *key)
 
 	if (node_is_null(n) && n->len > 0)
 		return given(l, key);
-	if (want_path(l, n, key->text) < 0)
+	if (want_directory(l, n, key->text) < 0)
 		return -1;
 	l->said.entry.base = copy_path(n);
 	return given(l, key);
@@ -369,6 +393,50 @@ read_sinks(struct load *l, const struct node *key)
 	return given(l, key);
 }
 
+/* "*.md" as the regular expression that it was meant for, or NULL; caller
+ * frees.  Nothing of the kind is taken from a text that has more to it. */
+static char *
+regex_of_glob(const char *text)
+{
+	char *out, *p;
+
+	if (text[0] != '*' && text[0] != '?')
+		return NULL;
+	for (; *text == '*' && text[1] == '*'; text++)
+		;
+	if (strpbrk(text, "()[]{}|^$+\\") != NULL)
+		return NULL;
+	p = out = xcalloc(2 * strlen(text) + 1, 1);
+	for (; *text != '\0'; text++) {
+		if (*text == '*')
+			*p++ = '.';
+		else if (*text == '.')
+			*p++ = '\\';
+		*p++ = *text == '?' ? '.' : *text;
+	}
+	return out;
+}
+
+static int
+not_a_pattern(struct load *l, const struct node *k, const char *why,
+	      size_t offset)
+{
+	char *meant = regex_of_glob(k->value->text), *text, shown[128];
+
+	if (meant == NULL)
+		return mistake(l->err, k->value,
+			       xasprintf("%s: not a regular expression: %s (at "
+					 "byte %zu of it)",
+					 k->text, why, offset));
+	text_visible(meant, strlen(meant), shown, sizeof(shown));
+	free(meant);
+	text = xasprintf("%s: not a regular expression: %s (at byte %zu of "
+			 "it); * and ? alone stand for nothing: did you mean "
+			 "'%s'?",
+			 k->text, why, offset, shown);
+	return mistake(l->err, k->value, text);
+}
+
 static int
 read_pattern(struct load *l, const struct node *k)
 {
@@ -383,10 +451,7 @@ read_pattern(struct load *l, const struct node *k)
 		return -1;
 	re = pattern_compile(k->value->text, k->value->len, &why, &offset);
 	if (re == NULL) {
-		result = mistake(l->err, k->value,
-				 xasprintf("%s: not a regular expression: %s "
-					   "(at byte %zu of it)",
-					   k->text, why, offset));
+		result = not_a_pattern(l, k, why, offset);
 		free(why);
 		return result;
 	}

@@ -335,6 +335,30 @@ check_channels(struct load *l, const struct node *key)
 	return check_unbuilt(l, key, &list, "approval.channels");
 }
 
+/* A tool's entry at the top, where a Bouncer policy has it. */
+static int
+check_entry_at_top(struct load *l, const struct node *key)
+{
+	const struct spec *spec;
+	const struct node *k;
+	struct shown s;
+
+	for (spec = own_specs; spec->name != NULL; spec++)
+		if (node_equals(key, spec->name))
+			return 0;
+	if (key->value->kind != NODE_MAPPING)
+		return 0;
+	for (k = key->value->child; k != NULL; k = k->next)
+		if (is_entry_key(k))
+			return mistake(
+			    l->err, key,
+			    xasprintf("unknown key %s in a Doorward policy; "
+				      "the entries of tools go below "
+				      "\"tools:\"",
+				      node_show(key, &s)));
+	return 0;
+}
+
 int
 load_own(struct load *l, const struct node *root)
 {
@@ -343,6 +367,9 @@ load_own(struct load *l, const struct node *root)
 	/* First: a later version may have keys that this one cannot know. */
 	for (key = root->child; key != NULL; key = key->next)
 		if (node_equals(key, "version") && read_version(l, key) < 0)
+			return -1;
+	for (key = root->child; key != NULL; key = key->next)
+		if (check_entry_at_top(l, key) < 0)
 			return -1;
 	return check_section(l, root, own_specs, "a Doorward policy", "");
 }

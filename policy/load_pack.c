@@ -12,6 +12,7 @@
 #include "doc.h"
 #include "model.h"
 #include "schema.h"
+#include "suggest.h"
 
 static key_fn read_pack, read_about, read_match, read_checked, read_tools;
 
@@ -115,6 +116,18 @@ load_pack(struct load *l, const struct node *root)
 	return 0;
 }
 
+/* A word that is neither: a pack's name without the list, most likely. */
+static int
+no_list(struct load *l, const struct node *n)
+{
+	struct shown s;
+
+	return mistake(l->err, n,
+		       xasprintf("packs: auto, none or a list of names "
+				 "([gmail, slack]) expected, not %s",
+				 node_show(n, &s)));
+}
+
 int
 load_packs(struct load *l, const struct node *key)
 {
@@ -125,6 +138,9 @@ load_packs(struct load *l, const struct node *key)
 
 	_Static_assert(PACKS_AUTO == 0 && PACKS_NONE == 1,
 		       "words are in this order");
+	if (node_is_string(key->value) && key->value->len > 0 &&
+	    suggest(key->value->text, key->value->len, words) == NULL)
+		return no_list(l, key->value);
 	if (key->value->kind != NODE_SEQUENCE)
 		i = read_word(l, key, words);
 	else if (want_strings(l, key) < 0)

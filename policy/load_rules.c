@@ -175,6 +175,26 @@ check_id(struct load *l, const struct node *item)
 	return 0;
 }
 
+/* A contract of a tool, written where only its verdict can stand. */
+static int
+check_no_entry(struct load *l, const struct node *item)
+{
+	const struct node *key;
+
+	for (key = item->child; key != NULL; key = key->next)
+		if (is_entry_key(key))
+			return mistake(
+			    l->err, key,
+			    xasprintf("%s: a rule has no such key; it belongs "
+				      "in an entry of the tool below "
+				      "\"tools:\"%s",
+				      key->text,
+				      is_guard(l) ? ", in a file with "
+						    "\"version: 1\""
+						  : ""));
+	return 0;
+}
+
 static int
 load_rule(struct load *l, const struct node *item)
 {
@@ -187,7 +207,8 @@ load_rule(struct load *l, const struct node *item)
 			       xasprintf("rules: a rule is a mapping with id, "
 					 "tool and action, not %s",
 					 node_show(item, &s)));
-	if (check_section(l, item, is_guard(l) ? guard_rule : own_rule,
+	if (check_no_entry(l, item) < 0 ||
+	    check_section(l, item, is_guard(l) ? guard_rule : own_rule,
 			  "a rule", "rules") < 0)
 		return -1;
 	for (i = 0; i < 3; i++)

@@ -56,6 +56,9 @@ path_mistake(const char *text)
 	if (text[0] == '~')
 		return xstrdup("starts with ~, which is not expanded; write "
 			       "the directory out (/home/...)");
+	if (text[0] == '$')
+		return xstrdup("starts with a variable, which is not expanded; "
+			       "write the directory out (/home/...)");
 	if (text[0] != '/')
 		return xstrdup("is relative; an absolute path (/...) "
 			       "expected");
@@ -70,6 +73,34 @@ path_mistake(const char *text)
 		return NULL;
 	return xasprintf("has \".\", \"..\" or double slashes; without them "
 			 "it is \"%s\"",
+			 shown);
+}
+
+/* The directory that a pattern was most likely meant for; caller frees. */
+static char *
+before_star(const char *text)
+{
+	size_t len = strcspn(text, "*");
+
+	while (len > 0 && text[len - 1] != '/')
+		len--;
+	while (len > 1 && text[len - 1] == '/')
+		len--;
+	return xmemdupz(text, len);
+}
+
+char *
+prefix_mistake(const char *text)
+{
+	char *dir, shown[256];
+
+	if (text[0] != '/' || strchr(text, '*') == NULL)
+		return NULL;
+	dir = before_star(text);
+	text_visible(dir, strlen(dir), shown, sizeof(shown));
+	free(dir);
+	return xasprintf("has a *, which stands for nothing here; all that is "
+			 "below a directory is meant by its name: \"%s\"",
 			 shown);
 }
 

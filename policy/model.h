@@ -137,6 +137,9 @@ int load_packs(struct load *l, const struct node *key); /* packs: itself */
 /* tools: of the own format and of packs, or the root of a Bouncer file. */
 int load_entries(struct load *l, const struct node *mapping);
 
+/* 1 if an entry of a policy has a key of this name. */
+int is_entry_key(const struct node *key);
+
 /* The shape of a destination that is trusted; text is n's without the blanks
  * around it.  0, or -1 with l->err filled. */
 int check_trusted(struct load *l, const struct node *n, const char *text);
@@ -144,6 +147,9 @@ int check_trusted(struct load *l, const struct node *n, const char *text);
 /* NULL if text is an absolute path without `.`, `..` and double slashes; else
  * what is wrong and what would be right, for the caller to free. */
 char *path_mistake(const char *text);
+
+/* Of a directory that bounds paths: NULL if text has no *; else as above. */
+char *prefix_mistake(const char *text);
 
 /*
  * The two halves of loading: the files alone; then the packs below them, those

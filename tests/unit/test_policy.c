@@ -538,7 +538,8 @@ test_guard_mistakes(void **state)
 	bad("default_action: allow\nmode:\nrules: []\n",
 	    "p.yaml:2:6: mode: enforce or observe expected, not nothing");
 	bad("default_action: allow\nrules: []\npacks: on\n",
-	    "p.yaml:3:8: packs: auto or none expected, not \"on\"");
+	    "p.yaml:3:8: packs: auto, none or a list of names "
+	    "([gmail, slack]) expected, not \"on\"");
 	loads("default_action: allow\nrules: []\npacks: auto\n");
 	loads("default_action: allow\nrules: []\npacks: none\n");
 }

@@ -107,6 +107,21 @@ test_paths(void **state)
 	bad(T("allowed_path_prefixes: [~/out]"),
 	    "p.yaml:2:37: allowed_path_prefixes: \"~/out\" starts with ~, "
 	    "which is not expanded; write the directory out (/home/...)");
+	bad(T("allowed_path_prefixes: [$HOME/out]"),
+	    "p.yaml:2:37: allowed_path_prefixes: \"$HOME/out\" starts with a "
+	    "variable, which is not expanded; write the directory out "
+	    "(/home/...)");
+	bad(T("allowed_path_prefixes: [/srv/notes/*]"),
+	    "p.yaml:2:37: allowed_path_prefixes: \"/srv/notes/*\" has a *, "
+	    "which stands for nothing here; all that is below a directory is "
+	    "meant by its name: \"/srv/notes\"");
+	bad(T("allowed_path_prefixes: [/srv/no*/x]"),
+	    "p.yaml:2:37: allowed_path_prefixes: \"/srv/no*/x\" has a *, "
+	    "which stands for nothing here; all that is below a directory is "
+	    "meant by its name: \"/srv\"");
+	bad(T("base: \"/*\""),
+	    "p.yaml:2:19: base: \"/*\" has a *, which stands for nothing "
+	    "here; all that is below a directory is meant by its name: \"/\"");
 	bad(T("allowed_path_prefixes: [/a/./b]"),
 	    "p.yaml:2:37: allowed_path_prefixes: \"/a/./b\" has \".\", "
 	    "\"..\" or double slashes; without them it is \"/a/b\"");
@@ -141,6 +156,17 @@ test_patterns(void **state)
 	bad(T("arg_patterns: {p: \"[z-a]\"}"),
 	    "p.yaml:2:31: p: not a regular expression: range out of order in "
 	    "character class (at byte 3 of it)");
+	bad(T("arg_patterns: {p: \"*.md\"}"),
+	    "p.yaml:2:31: p: not a regular expression: quantifier does not "
+	    "follow a repeatable item (at byte 0 of it); * and ? alone stand "
+	    "for nothing: did you mean '.*\\.md'?");
+	bad(T("arg_patterns: {p: \"?a**\"}"),
+	    "p.yaml:2:31: p: not a regular expression: quantifier does not "
+	    "follow a repeatable item (at byte 0 of it); * and ? alone stand "
+	    "for nothing: did you mean '.a.*.*'?");
+	bad(T("arg_patterns: {p: \"*(\"}"),
+	    "p.yaml:2:31: p: not a regular expression: quantifier does not "
+	    "follow a repeatable item (at byte 0 of it)");
 	bad(T("arg_patterns: {p: [a]}"),
 	    "p.yaml:2:31: p: a text expected, not a list");
 	bad(T("arg_patterns: {p: 1}"),

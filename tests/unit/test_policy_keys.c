@@ -197,6 +197,25 @@ test_slip_first(void **state)
 	bad(V1 "tools:\n  a: {max_calls: 1}\n  b: {max_cals: 1}\n",
 	    "p.yaml:4:7: unknown key \"max_cals\" in an entry of tools; did "
 	    "you mean \"max_calls\"?");
+	bad(V1 "tool_a:\n  max_calls: 1\n",
+	    "p.yaml:2:1: unknown key \"tool_a\" in a Doorward policy; the "
+	    "entries of tools go below \"tools:\"");
+	bad(V1 "pin:\n  hide: true\n",
+	    "p.yaml:2:1: unknown key \"pin\" in a Doorward policy; did you "
+	    "mean \"pins\"?");
+	bad(V1 "rules:\n- {id: a, tool: t, action: allow, max_calls: 1}\n",
+	    "p.yaml:3:35: max_calls: a rule has no such key; it belongs in an "
+	    "entry of the tool below \"tools:\"");
+	bad("default_action: allow\nrules:\n- {id: a, tool: t, action: allow, "
+	    "base: /srv}\n",
+	    "p.yaml:3:35: base: a rule has no such key; it belongs in an entry "
+	    "of the tool below \"tools:\", in a file with \"version: 1\"");
+	bad(V1 "tools:\n  a:\n\u00a0\u00a0  max_calls: 1\n",
+	    "p.yaml:4:1: the character U+00A0 before a key, which is no "
+	    "ordinary blank; YAML indents with those alone");
+	bad(V1 "\u3000mode: enforce\n",
+	    "p.yaml:2:1: the character U+3000 before a key, which is no "
+	    "ordinary blank; YAML indents with those alone");
 	bad(V1 "server: {sandbox: {netwrk: none}}\n",
 	    "p.yaml:2:20: unknown key \"netwrk\" in server.sandbox; did you "
 	    "mean \"network\"?");

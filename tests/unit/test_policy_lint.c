@@ -109,6 +109,19 @@ test_prefixes(void **state)
 	warns(text, wanted);
 	free(text);
 	free(wanted);
+	text = xasprintf(V1 "tools: {w: {write_params: [p], "
+			    "allowed_path_prefixes: [%s/no]}}\n",
+			 dir);
+	wanted = xasprintf("a.yaml:2: \"w\": allowed_path_prefixes: "
+			   "\"%s/no\" is not there, so that nothing is inside",
+			   dir);
+	warns(text, wanted);
+	free(text);
+	free(wanted);
+	/* Nothing is confined: whether it is there does not matter. */
+	warns(V1 "tools: {w: {allowed_path_prefixes: [/no/where]}}\n",
+	      "a.yaml:2: \"w\": allowed_path_prefixes: without write_params it "
+	      "confines nothing");
 	unlink(link);
 	free(link);
 	rmdir(dir);

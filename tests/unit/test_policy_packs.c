@@ -129,7 +129,8 @@ test_unknown(void **state)
 	bad(V1 "packs: [1]\n", "p.yaml:2:9: packs: a text expected, not the "
 			       "number 1; put it in quotes: \"1\"");
 	bad(V1 "packs: all\n",
-	    "p.yaml:2:8: packs: auto or none expected, not \"all\"");
+	    "p.yaml:2:8: packs: auto, none or a list of names "
+	    "([gmail, slack]) expected, not \"all\"");
 	bad(V1 "packs: off\n", "p.yaml:2:8: packs: auto or none expected, not "
 			       "\"off\"; did you mean \"none\"?");
 	bad(V1 "packs:\n",
