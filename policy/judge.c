@@ -49,6 +49,10 @@ opinion_reason(const struct policy_opinion *o, const struct policy_call *c)
 	shown(&s, c->tool, c->tool_len);
 	switch (o->action) {
 	case ACTION_ALLOW:
+		if (o->by_default && o->source.file == NULL)
+			return xasprintf("the tool \"%s\" is allowed by "
+					 "default, since nothing speaks of it",
+					 s.text);
 		return xasprintf("the tool \"%s\" is allowed by the policy",
 				 s.text);
 	case ACTION_ASK:
@@ -85,13 +89,19 @@ static void
 say_spoken_of(struct findings *f, const struct policy_view *v)
 {
 	struct entry_place place;
+	struct shown_text s;
 	struct finding *one;
 
 	place_of(v, &place);
 	one = findings_add(f, CONTRACT_DEFAULT, ACTION_ALLOW);
-	one->reason = xasprintf("the tool is spoken of (%s), and nothing "
-				"speaks against the call",
-				policy_view_from(v));
+	if (place.pack != NULL)
+		shown(&s, place.pack, strlen(place.pack));
+	one->reason =
+	    xasprintf("%s%s knows the tool, and nothing is against the call",
+		      place.pack != NULL   ? "the pack "
+		      : place.file != NULL ? "an entry of the policy"
+					   : "the fallback",
+		      place.pack != NULL ? s.text : "");
 	one->rule =
 	    entry_rule_id(policy_view_entry(v, 0), &place, ENTRY_KEY_MAX);
 	one->line = place.line;

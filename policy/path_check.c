@@ -24,6 +24,7 @@ struct target {
 	size_t len;
 	char *param; /* its place */
 	char *given; /* the argument, safe to show */
+	int same;    /* given and path are one text */
 	int inside, is_prefix;
 };
 
@@ -108,6 +109,7 @@ add_target(struct check *k, const struct args_find *at,
 	t->len = k->walk.len;
 	t->param = args_place(at, w);
 	t->given = xstrdup(shown(&s, given, strlen(given)));
+	t->same = strcmp(t->path, given) == 0;
 }
 
 /* An absolute name; both ways of reading its ".." have to be inside. */
@@ -202,7 +204,10 @@ take_value(struct check *k, const struct args_find *at)
 		else if (!cJSON_IsNull(w.item) && !cJSON_IsObject(w.item) &&
 			 !cJSON_IsArray(w.item))
 			deny(k, args_place(at, &w),
-			     xstrdup("no path: a number, true or false"));
+			     xasprintf("%s where a path is expected, which is "
+				       "a text",
+				       cJSON_IsBool(w.item) ? "true or false"
+							    : "a number"));
 	}
 	if (w.too_deep)
 		deny(k, args_place(at, &w), xstrdup("nested too deep"));
@@ -256,6 +261,8 @@ judge_target(struct check *k, const struct target *t)
 {
 	struct shown_text s;
 	const char *where = shown(&s, t->path, t->len);
+	const char *broken =
+	    k->broken ? " (one of them cannot be followed)" : "";
 
 	if (t->inside && !t->is_prefix)
 		return;
@@ -264,13 +271,15 @@ judge_target(struct check *k, const struct target *t)
 		     xasprintf("\"%s\" is an allowed folder itself; only "
 			       "what is in it may be written",
 			       t->given));
+	else if (t->same)
+		deny(k, xstrdup(t->param),
+		     xasprintf("\"%s\" is outside the allowed folders%s",
+			       t->given, broken));
 	else
 		deny(k, xstrdup(t->param),
 		     xasprintf("\"%s\" leads to %s, which is outside the "
 			       "allowed folders%s",
-			       t->given, where,
-			       k->broken ? " (one of them cannot be followed)"
-					 : ""));
+			       t->given, where, broken));
 }
 
 void

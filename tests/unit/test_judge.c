@@ -80,13 +80,25 @@ tools(void **state)
 		judged(p, "read", ACTION_ALLOW, "rule", "yes",
 		       "the tool \"read\" is allowed by the policy");
 		judged(p, "other", ACTION_ALLOW, "default", "default_action",
-		       "the tool \"other\" is allowed by the policy");
+		       "the tool \"other\" is allowed by default, since "
+		       "nothing speaks of it");
 		judged(p, "DEL", ACTION_ALLOW, "default", "default_action",
-		       "the tool \"DEL\" is allowed by the policy");
+		       "the tool \"DEL\" is allowed by default, since "
+		       "nothing speaks of it");
 		judged(p, "", ACTION_ALLOW, "default", "default_action",
-		       "the tool \"\" is allowed by the policy");
+		       "the tool \"\" is allowed by default, since "
+		       "nothing speaks of it");
 		policy_free(p);
 	}
+	p = good("version: 1\ntools: {t: {max_calls: 3}}\n");
+	judged(p, "t", ACTION_ALLOW, "default", "tools.t",
+	       "an entry of the policy knows the tool, and nothing is against "
+	       "the call");
+	policy_free(p);
+	p = good("version: 1\ndefault_action: allow\n");
+	judged(p, "t", ACTION_ALLOW, "default", "default_action",
+	       "the tool \"t\" is allowed by the policy");
+	policy_free(p);
 	p = good("version: 1\ndefault_action: block\n");
 	judged(p, "other", ACTION_BLOCK, "default", "default_action",
 	       "the tool \"other\" is blocked by the policy");
