@@ -36,6 +36,8 @@ static const char usage_check[] =
     "its format, rules, entries, mode and default action, then the packs in\n"
     "force and warnings, then \"ok\".\n"
     "\n"
+    "  --state DIR   taken as by every command, without effect\n"
+    "\n"
     "Exit status: 0 fine, 2 a mistake.  See doorward-policy(1) and\n"
     "doorward.yaml(5).\n";
 

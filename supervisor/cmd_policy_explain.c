@@ -10,12 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/alloc.h"
 #include "proto/buf.h"
 #include "proto/log.h"
 
 #include "policy.h"
 #include "call.h"
 #include "entry.h"
+#include "suggest.h"
 #include "view.h"
 
 #include "cmd_words.h"
@@ -36,8 +38,10 @@ static const char usage_explain[] =
     "\n"
     "  --policy FILE   as of doorward run; without, the default policy\n"
     "  --server NAME   the server's name, to be shown\n"
+    "  --state DIR     taken as by every command, without effect\n"
     "\n"
-    "Exit status: 0 fine, 2 a mistake.  See doorward-policy(1).\n";
+    "Exit status: 0 fine, 1 the server has no such tool, 2 a mistake.\n"
+    "See doorward-policy(1).\n";
 
 struct question {
 	const char *files[POLICIES_MAX];
@@ -45,6 +49,7 @@ struct question {
 	const char *server, *tool;
 	char *const *command; /* NULL: none */
 	char *default_policy;
+	int missing; /* the server was asked, and has no such tool */
 };
 
 static void
@@ -359,6 +364,43 @@ print_rule(const struct policy *p, const struct policy_view *v,
 	printf("\n");
 }
 
+/* The name of what knows the tool: an entry of a file above all. */
+static const char *
+known_by(const struct policy_view *v)
+{
+	const char *from = policy_view_from(v);
+
+	if (strcmp(from, "file") == 0)
+		return "an entry knows the tool";
+	return strcmp(from, "pack") == 0 ? "a pack knows the tool"
+					 : "the fallback knows the tool";
+}
+
+/* The verdict on a call that nothing above has anything against. */
+static void
+print_otherwise(const struct policy *p, const struct policy_view *v,
+		const struct question *q, int schema_known)
+{
+	struct policy_opinion o = policy_tool(p, q->tool, strlen(q->tool));
+
+	if (q->missing) {
+		printf("otherwise: block (rule tools/list, since the server "
+		       "has no such tool)\n");
+	} else if (!o.by_default) {
+		printf("otherwise: %s (rule \"%s\")\n",
+		       policy_action_name(o.action), cmd_shown(o.source.rule));
+	} else if (policy_view_count(v) > 0) {
+		printf("otherwise: allow (%s)\n", known_by(v));
+	} else {
+		printf("otherwise: %s (default_action)%s\n",
+		       policy_action_name(o.action),
+		       !schema_known && policy_get_packs(p) != PACKS_NONE
+			   ? ", unless the fallback knows the tool by its "
+			     "schema"
+			   : "");
+	}
+}
+
 static void
 print_all(const struct policy *p, const struct question *q,
 	  const struct cJSON *schema)
@@ -371,22 +413,44 @@ print_all(const struct policy *p, const struct question *q,
 	print_entries(p, v, schema != NULL);
 	print_pins(p);
 	printf("mode: %s\n", policy_mode_name(policy_get_mode(p)));
+	print_otherwise(p, v, q, schema != NULL);
 	policy_view_free(v);
 }
 
 /* As the monitor takes a tool that says nothing of its parameters. */
 static const cJSON no_schema = {.type = cJSON_Object};
 
+/* Says that there is none, and the name that may have been meant. */
+static void
+print_missing(const struct probe *probe, const char *name)
+{
+	size_t i, n = probe_tool_count(probe);
+	const char **names = xcalloc(n + 1, sizeof(*names)); /* ends in NULL */
+	const char *near;
+
+	for (i = 0; i < n; i++)
+		names[i] =
+		    cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(
+			probe_tool(probe, i), "name"));
+	near = suggest(name, strlen(name), names);
+	free(names);
+	printf("schema: the server has no tool of this name, and every call "
+	       "of it is denied");
+	if (near != NULL)
+		printf("; did you mean \"%s\"?", cmd_shown(near));
+	printf("\n");
+}
+
 /* The tool's inputSchema, NULL where the server has no such tool. */
 static const cJSON *
-schema_of(const struct probe *probe, const struct question *q)
+schema_of(const struct probe *probe, struct question *q)
 {
 	const cJSON *tool = probe_find(probe, q->tool, strlen(q->tool));
 	const cJSON *schema;
 
 	if (tool == NULL) {
-		printf("schema: the server has no tool of this name: packs "
-		       "are taken by name alone, and there is no fallback\n");
+		print_missing(probe, q->tool);
+		q->missing = 1;
 		return NULL;
 	}
 	schema = cJSON_GetObjectItemCaseSensitive(tool, "inputSchema");
@@ -397,7 +461,7 @@ schema_of(const struct probe *probe, const struct question *q)
 }
 
 static int
-explain(const struct policy *p, const struct question *q)
+explain(const struct policy *p, struct question *q)
 {
 	struct probe *probe = NULL;
 	const cJSON *schema = NULL;
@@ -425,7 +489,7 @@ explain(const struct policy *p, const struct question *q)
 		warnf("standard output cannot be written");
 		return EXIT_FINDING;
 	}
-	return EXIT_OK;
+	return q->missing ? EXIT_FINDING : EXIT_OK;
 }
 
 static int

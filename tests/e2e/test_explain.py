@@ -74,8 +74,21 @@ class Explain(dw.TestCase):
         self.assertIn("fallback: has nothing to say of the tool\n", self.said("plain"))
 
     def test_tool_that_is_not_there(self):
-        out = self.said("nowhere")
-        self.assertIn("schema: the server has no tool of this name", out)
+        for tool, near in (("nowhere", ""), ("sendemail", '; did you mean "send_email"?')):
+            status, out, err = self.explain(tool, sys.executable, self.script)
+            self.assertEqual((status, err), (1, ""))
+            self.assertIn("schema: the server has no tool of this name, and every call of it "
+                          "is denied%s\n" % near, out)
+            self.assertTrue(out.endswith("otherwise: block (rule tools/list, since the server "
+                                         "has no such tool)\n"), out)
+
+    def test_otherwise(self):
+        for tool, by in (("send_email", "allow (a pack knows the tool)"),
+                         ("write_file", "allow (an entry knows the tool)"),
+                         ("delete_row", "allow (the fallback knows the tool)"),
+                         ("plain", "allow (default_action)")):
+            out = self.said(tool)
+            self.assertTrue(out.endswith("\notherwise: %s\n" % by), out)
 
     def test_server_that_does_not_start(self):
         status, out, err = self.explain("plain", "/nonexistent/server")

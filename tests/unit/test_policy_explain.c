@@ -83,7 +83,8 @@ test_layers(void **state)
 	     "                         from pack filesystem, ");
 	wanted = xasprintf("budget: 7 calls in one run, by %s:4\n"
 			   "pins: on_new deny (built in), on_changed deny "
-			   "(built in), hide false (%s:5)\nmode: enforce\n",
+			   "(built in), hide false (%s:5)\nmode: enforce\n"
+			   "otherwise: allow (an entry knows the tool)\n",
 			   b, b);
 	says(wanted);
 	free(wanted);
@@ -94,7 +95,10 @@ test_layers(void **state)
 			   a);
 	says(wanted);
 	free(wanted);
+	says("mode: enforce\notherwise: block (rule \"no\")\n");
 	assert_int_equal(explain(a, b, "zebra"), 0);
+	says("mode: enforce\notherwise: ask (default_action), unless the "
+	     "fallback knows the tool by its schema\n");
 	wanted = xasprintf("default_action require_approval (%s:2) holds\n", b);
 	says(wanted);
 	free(wanted);
@@ -137,6 +141,7 @@ test_no_packs(void **state)
 	assert_int_equal(explain(a, a, "write_file"), 0);
 	says("entries, the uppermost first: none\nfallback: off, by packs: "
 	     "none\n");
+	says("otherwise: allow (default_action)\n");
 	free(a);
 }
 
