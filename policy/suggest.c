@@ -19,6 +19,10 @@ static const char *const synonyms[][2] = {
     {"monitor", "observe"},
     {"dry_run", "observe"},
     {"name", "id"},
+    {"args", "arguments"},
+    {"params", "arguments"},
+    {"expected", "expect"},
+    {"verdict", "expect"},
     {"all", "full"},
     {"off", "none"},
 };

@@ -17,6 +17,7 @@
 #include "policy.h"
 #include "call.h"
 #include "doc.h"
+#include "suggest.h"
 
 #include "cases.h"
 
@@ -149,6 +150,10 @@ read_contract(const struct node *n, int *out, struct policy_error *err)
 	int c;
 
 	for (c = CONTRACT_SELF; c <= CONTRACT_DEFAULT; c++) {
+		/* What no case can ever find would fail for a wrong reason. */
+		if (c == CONTRACT_PIN || c == CONTRACT_FLOW ||
+		    c == CONTRACT_METHOD)
+			continue;
 		if (node_equals(n, contract_name((enum contract)c))) {
 			*out = c;
 			return 0;
@@ -160,11 +165,19 @@ read_contract(const struct node *n, int *out, struct policy_error *err)
 				 node_show(n, &s)));
 }
 
+/* list: the keys that there are. */
 static int
-unknown_key(const struct node *k, const char *what, struct policy_error *err)
+unknown_key(const struct node *k, const char *what, const char *const *list,
+	    struct policy_error *err)
 {
+	const char *near = suggest(k->text, k->len, list);
 	struct shown s;
 
+	if (near != NULL)
+		return mistake(err, k,
+			       xasprintf("%s is no key of %s; did you mean "
+					 "\"%s\"?",
+					 node_show(k, &s), what, near));
 	return mistake(err, k,
 		       xasprintf("%s is no key of %s; see doorward-policy(1)",
 				 node_show(k, &s), what));
@@ -203,7 +216,7 @@ read_key(struct one_case *c, const struct node *k, struct policy_error *err)
 	case 7:
 		return read_contract(v, &c->contract, err);
 	default:
-		return unknown_key(k, "a case", err);
+		return unknown_key(k, "a case", keys, err);
 	}
 }
 
@@ -227,13 +240,17 @@ read_case(struct one_case *c, const struct node *n, struct policy_error *err)
 	if (c->tool == NULL || node_get(n, "expect") == NULL)
 		return mistake(err, n,
 			       xasprintf("a case without %s",
-					 c->tool == NULL ? "tool" : "expect"));
+					 c->tool == NULL
+					     ? "tool"
+					     : "expect; it says allow, ask or "
+					       "deny"));
 	return 0;
 }
 
 static int
 read_root(struct cases *c, const struct node *root, struct policy_error *err)
 {
+	static const char *const roots[] = {"cases", NULL};
 	const struct node *k, *list, *one;
 
 	if (root == NULL || root->kind != NODE_MAPPING ||
@@ -244,11 +261,15 @@ read_root(struct cases *c, const struct node *root, struct policy_error *err)
 					  "one key cases: with a list"));
 	for (k = root->child; k != NULL; k = k->next)
 		if (!node_equals(k, "cases"))
-			return unknown_key(k, "a file of cases", err);
+			return unknown_key(k, "a file of cases", roots, err);
 	list = node_get(root, "cases");
-	if (list->kind != NODE_SEQUENCE || list->count == 0)
+	if (list->kind != NODE_SEQUENCE)
 		return mistake(err, list,
 			       xstrdup("cases: a list of cases expected"));
+	if (list->count == 0)
+		return mistake(err, list,
+			       xstrdup("cases: the list is empty; nothing "
+				       "would be tested"));
 	c->v = xcalloc(list->count, sizeof(*c->v));
 	for (one = list->child; one != NULL; one = one->next)
 		if (read_case(&c->v[c->n++], one, err) < 0)

@@ -106,21 +106,30 @@ test_mistakes(void **state)
 		     "a list");
 	bad_case("version: 1\n", ":1:1: no cases; a file of cases has the one "
 				 "key cases: with a list");
-	bad_case("cases: []\n", ":1:8: cases: a list of cases expected");
+	bad_case("cases: []\n", ":1:8: cases: the list is empty; nothing would "
+				"be tested");
 	bad_case("cases: x\n", ":1:8: cases: a list of cases expected");
 	bad_case("cases: [x]\n", ":1:9: a case expected, with tool and expect, "
 				 "not \"x\"");
 	bad_case("more: 1\ncases: [x]\n", ":1:1: \"more\" is no key of a file "
 					  "of cases; see doorward-policy(1)");
 	bad_case("cases:\n- {expect: deny}\n", ":2:3: a case without tool");
-	bad_case("cases:\n- {tool: t}\n", ":2:3: a case without expect");
+	bad_case("cases:\n- {tool: t}\n",
+		 ":2:3: a case without expect; it says "
+		 "allow, ask or deny");
 	bad_case("cases:\n- {tool: t, expect: block}\n",
 		 ":2:21: expect: allow, ask or deny expected, not \"block\"");
 	bad_case("cases:\n- {tool: 5, expect: deny}\n",
 		 ":2:10: tool: a text expected, not the number 5");
 	bad_case("cases:\n- {tool: t, args: {}, expect: deny}\n",
-		 ":2:13: \"args\" is no key of a case; see "
+		 ":2:13: \"args\" is no key of a case; did you mean "
+		 "\"arguments\"?");
+	bad_case("cases:\n- {tool: t, zebra: {}, expect: deny}\n",
+		 ":2:13: \"zebra\" is no key of a case; see "
 		 "doorward-policy(1)");
+	bad_case("cases:\n- {tool: t, contract: pin, expect: deny}\n",
+		 ":2:23: contract: self, rule, budget, path, pattern, sink or "
+		 "default expected, not \"pin\"");
 	bad_case("cases:\n- {tool: t, arguments: [], expect: deny}\n",
 		 ":2:24: arguments: a mapping expected, not a list");
 	bad_case("cases:\n- {tool: t, arguments: {a: [0x1F]}, expect: deny}\n",
