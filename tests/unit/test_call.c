@@ -87,6 +87,27 @@ expect(const char *policy, const char *name, const char *args, uint64_t attempt,
 	findings_clear(&r.f);
 }
 
+/* What is wrong with a path, and where it leads if that is another. */
+static void
+test_path_reasons(void **state)
+{
+	static const char policy[] =
+	    V1 "tools: {w: {write_params: [path], "
+	       "allowed_path_prefixes: [/srv/work]}}\n";
+#define PATH_SAID "block path tools.w.allowed_path_prefixes path: "
+
+	(void)state;
+	expect(policy, "w", "{\"path\":\"/x\"}", 1,
+	       PATH_SAID "\"/x\" is outside the allowed folders");
+	expect(policy, "w", "{\"path\":\"/srv/work/../x\"}", 1,
+	       PATH_SAID
+	       "\"/srv/work/../x\" leads to /srv/x, which is outside");
+	expect(policy, "w", "{\"path\":17}", 1,
+	       PATH_SAID "a number where a path is expected");
+	expect(policy, "w", "{\"path\":false}", 1,
+	       PATH_SAID "true or false where a path is expected");
+}
+
 static void
 test_rule_and_default(void **state)
 {
@@ -487,6 +508,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_rule_and_default),
+	    cmocka_unit_test(test_path_reasons),
 	    cmocka_unit_test(test_budget),
 	    cmocka_unit_test(test_patterns),
 	    cmocka_unit_test(test_order),

@@ -440,21 +440,6 @@ test_places_are_named(void **state)
 	assert_string_equal(why, "\"/etc/x\" is outside "
 				 "the allowed folders [items[1].path.a[0]]");
 	cJSON_Delete(args);
-	args = json("{\"path\":\"/srv/work/../x\"}");
-	assert_false(judged(&s, args, why, sizeof(why)));
-	assert_string_equal(why, "\"/srv/work/../x\" leads to /srv/x, which "
-				 "is outside the allowed folders [path]");
-	cJSON_Delete(args);
-	args = json("{\"path\":17}");
-	assert_false(judged(&s, args, why, sizeof(why)));
-	assert_string_equal(why, "a number where a path is expected, which is "
-				 "a text [path]");
-	cJSON_Delete(args);
-	args = json("{\"path\":false}");
-	assert_false(judged(&s, args, why, sizeof(why)));
-	assert_string_equal(why, "true or false where a path is expected, "
-				 "which is a text [path]");
-	cJSON_Delete(args);
 	args = json("{\"path\":\"/srv/work/l/p\\u202ess\"}");
 	assert_false(judged(&s, args, why, sizeof(why)));
 	assert_string_equal(why, "the path \"/srv/work/l/p\\u{202e}ss\" is "
