@@ -20,12 +20,14 @@
 #include "proto/alloc.h"
 #include "proto/log.h"
 
+#include "cmd_words.h"
 #include "cmds.h"
 #include "monitor.h"
 #include "paths.h"
 #include "pins.h"
 #include "policy.h"
 #include "toolset.h"
+#include "usage.h"
 
 #define REQUEST "reload"
 #define SESSION "session."
@@ -233,8 +235,8 @@ ask(const char *run, const char *nonce)
 	return ok ? 0 : -1;
 }
 
-/* 1 answered well, 0 answered with an error, -1 no answer yet, -2 no session
- * holds the file: it is removed. */
+/* 1 answered well, 0 answered with an error, -1 no answer yet or the file
+ * cannot be opened, -2 no session holds the file: it is removed. */
 static int
 look(const char *run, const char *name, const char *nonce)
 {
@@ -244,8 +246,9 @@ look(const char *run, const char *name, const char *nonce)
 	ssize_t n;
 
 	if (fd == -1) {
+		r = errno == ENOENT ? -2 : -1;
 		free(path);
-		return -2;
+		return r;
 	}
 	if (fcntl(fd, F_OFD_GETLK, &fl) == 0 && fl.l_type == F_UNLCK) {
 		unlink(path);
@@ -307,6 +310,41 @@ collect(const char *run, struct round *rd, const char *nonce)
 	rd->n = left;
 }
 
+/* "PID: NAME", of a line that the session has left there for somebody else,
+ * if it has; caller frees. */
+static char *
+who(const char *run, const char *name)
+{
+	char *path = xasprintf("%s/%s", run, name), text[4096];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	ssize_t n = fd == -1 ? -1 : read(fd, text, sizeof(text) - 1);
+	char *p, *end;
+
+	text[n > 0 ? n : 0] = '\0';
+	p = strchr(text, ' ');
+	p = p != NULL ? strchr(p + 1, ' ') : NULL;
+	end = p != NULL ? strchr(p, ':') : NULL;
+	end = end != NULL ? strchr(end + 1, ':') : NULL;
+	if (fd != -1)
+		close(fd);
+	free(path);
+	return end != NULL ? xmemdupz(p + 1, (size_t)(end - p) - 1) : NULL;
+}
+
+static void
+no_answer(const char *run, const char *name)
+{
+	char *known = who(run, name);
+
+	if (known != NULL)
+		warnf("reload: no answer from %s (session %s)",
+		      cmd_shown(known), name + strlen(SESSION));
+	else
+		warnf("reload: no answer from session %s of %s",
+		      name + strlen(SESSION), run);
+	free(known);
+}
+
 static int
 reload(const char *run)
 {
@@ -318,9 +356,10 @@ reload(const char *run)
 
 	randombytes_buf(raw, sizeof(raw));
 	sodium_bin2hex(nonce, sizeof(nonce), raw, sizeof(raw));
-	if (list(run, &rd) == -1) {
-		printf("no running session: %s: %s\n", run, strerror(errno));
-		return EXIT_OK;
+	if (list(run, &rd) == -1 && errno != ENOENT) {
+		warnf("reload: %s: %s; whether sessions run cannot be seen",
+		      run, strerror(errno));
+		return EXIT_FINDING;
 	}
 	collect(run, &rd, nonce); /* removes what dead sessions left */
 	if (rd.n == 0) {
@@ -334,8 +373,7 @@ reload(const char *run)
 		collect(run, &rd, nonce);
 	}
 	for (i = 0; i < rd.n; i++) {
-		warnf("no answer from session %s",
-		      rd.names[i] + strlen(SESSION));
+		no_answer(run, rd.names[i]);
 		free(rd.names[i]);
 		rd.failed = 1;
 	}
@@ -343,17 +381,17 @@ reload(const char *run)
 }
 
 static void
-usage(FILE *f)
+usage(void)
 {
-	fprintf(f, "usage: doorward reload [--state DIR]\n\n"
-		   "Makes every running session read its policy files again "
-		   "and prints what\neach one says.  A session that finds a "
-		   "mistake keeps the policy it has.\n\n"
-		   "  --state DIR   state directory (default: "
-		   "~/.local/state/doorward)\n"
-		   "  --help        this text\n\n"
-		   "Exit status: 0 all have it, 1 one refused or did not "
-		   "answer, 2 usage.\n");
+	printf("usage: doorward reload [--state DIR]\n\n"
+	       "Makes every running session read its policy files again "
+	       "and prints what\neach one says.  A session that finds a "
+	       "mistake keeps the policy it has.\n\n"
+	       "  --state DIR   state directory (default: "
+	       "~/.local/state/doorward)\n"
+	       "  --help        this text\n\n"
+	       "Exit status: 0 all have it, 1 one refused or did not "
+	       "answer, 2 usage.\n");
 }
 
 int
@@ -367,22 +405,19 @@ cmd_reload(int argc, char **argv)
 	struct paths p;
 	int c, r;
 
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		if (c == 's') {
 			state = optarg;
+		} else if (c == 'h') {
+			usage();
+			return EXIT_OK;
 		} else {
-			usage(c == 'h' ? stdout : stderr);
-			return c == 'h' ? EXIT_OK : EXIT_USAGE;
+			return usage_error("reload", NULL);
 		}
 	}
-	if (optind != argc) {
-		fprintf(stderr,
-			"doorward: reload: unexpected argument "
-			"\"%s\"\n",
-			argv[optind]);
-		usage(stderr);
-		return EXIT_USAGE;
-	}
+	if (optind != argc)
+		return usage_error("reload", "unexpected argument \"%s\"",
+				   cmd_shown(argv[optind]));
 	paths_guess(&p, state);
 	r = reload(p.run);
 	paths_free(&p);
