@@ -20,6 +20,7 @@
 #include "pack_check.h"
 #include "paths.h"
 #include "probe.h"
+#include "usage.h"
 
 static const char usage_packs[] =
     "usage: doorward packs list\n"
@@ -57,14 +58,6 @@ static const char usage_verify[] =
     "Exit status: 0 no difference, 1 differences or no list of tools, 2 "
     "usage.\n";
 
-static int
-usage_error(const char *what, const char *arg)
-{
-	warnf("packs: %s \"%s\"; see doorward packs --help", what,
-	      cmd_shown(arg));
-	return EXIT_USAGE;
-}
-
 /* All packs that are there, in force or not; NULL after a message. */
 static struct policy *
 load_packs(void)
@@ -84,14 +77,16 @@ load_packs(void)
  * the caller to return.
  */
 static int
-options(int argc, char **argv, const char *usage, int *status)
+options(const char *command, int argc, char **argv, const char *usage,
+	int *status)
 {
 	int i;
 
 	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
 		if (strcmp(argv[i], "--") == 0)
 			return i;
-		if (strcmp(argv[i], "--help") == 0) {
+		if (strcmp(argv[i], "--help") == 0 ||
+		    strcmp(argv[i], "-h") == 0) {
 			fputs(usage, stdout);
 			*status = EXIT_OK;
 			return -1;
@@ -103,7 +98,8 @@ options(int argc, char **argv, const char *usage, int *status)
 			i++;
 			continue;
 		}
-		*status = usage_error("unknown option", argv[i]);
+		*status = usage_error(command, "unknown option \"%s\"",
+				      cmd_shown(argv[i]));
 		return -1;
 	}
 	return i;
@@ -160,11 +156,12 @@ cmd_list(int argc, char **argv)
 	int at, status = 0;
 	size_t i;
 
-	at = options(argc, argv, usage_list, &status);
+	at = options("packs list", argc, argv, usage_list, &status);
 	if (at < 0)
 		return status;
 	if (at < argc)
-		return usage_error("unexpected word", argv[at]);
+		return usage_error("packs list", "unexpected argument \"%s\"",
+				   cmd_shown(argv[at]));
 	p = load_packs();
 	if (p == NULL)
 		return EXIT_USAGE;
@@ -279,10 +276,21 @@ print_output(const struct entry *e)
 	print_list("vouches for", &e->vouches);
 }
 
+static int
+names_parameters(const struct entry *e)
+{
+	return e->exfiltrating || e->content_params.n > 0 ||
+	       e->scan_text.n > 0 || e->write_params.n > 0 ||
+	       e->read_params.n > 0 || e->deletes.n > 0 || e->changes.n > 0 ||
+	       e->npatterns > 0 || e->plain.n > 0;
+}
+
 static void
 print_entry(const struct entry *e)
 {
 	printf("\n%s\n", cmd_shown(e->tool));
+	if (!names_parameters(e))
+		printf("  (no parameters)\n");
 	print_sinks(e);
 	print_list("carries", &e->content_params);
 	print_list("looks through", &e->scan_text);
@@ -307,6 +315,50 @@ print_entry(const struct entry *e)
 	print_output(e);
 }
 
+/*
+ * What the lines say that were printed of n entries of a pack and that no
+ * verdict depends on yet.
+ */
+static void
+print_unbuilt(const struct policy *p, size_t pack, size_t from, size_t n)
+{
+	static const struct {
+		enum entry_key key;
+		const char *label, *text;
+	} unbuilt[] = {
+	    {KEY_CONTENT_PARAMS, "carries", "arguments that hold what is sent"},
+	    {KEY_SCAN_TEXT, "looks through",
+	     "arguments whose text is searched for links"},
+	    {KEY_ON_TAINTED, "on_tainted",
+	     "the verdict if the destination stood in untrusted text"},
+	    {KEY_ON_NAMED, "on_named",
+	     "the verdict if it stood in an identity field"},
+	    {KEY_READS, "its output",
+	     "private: not for the public; untrusted: anybody may write it"},
+	    {KEY_IDENTITY_FIELDS, "identities",
+	     "fields of the output that say who took part, not what he wrote"},
+	    {KEY_TEXT_FORM, "text form",
+	     "how these stand in an output that is not JSON"},
+	    {KEY_VOUCHES, "vouches for",
+	     "places in the output whose addresses are the person's own"},
+	};
+	size_t i, j, said = 0;
+
+	for (i = 0; i < sizeof(unbuilt) / sizeof(unbuilt[0]); i++) {
+		for (j = from; j < from + n; j++)
+			if (entry_has(policy_pack_entry(p, pack, j),
+				      unbuilt[i].key))
+				break;
+		if (j == from + n)
+			continue;
+		if (said++ == 0)
+			printf("\nNot built yet, and without effect on any "
+			       "verdict:\n");
+		print_label(unbuilt[i].label);
+		printf("%s\n", unbuilt[i].text);
+	}
+}
+
 static int
 show_tool(const struct policy *p, size_t pack, const char *tool)
 {
@@ -320,6 +372,7 @@ show_tool(const struct policy *p, size_t pack, const char *tool)
 		if (strcmp(names[i], tool) != 0)
 			continue;
 		print_entry(policy_pack_entry(p, pack, i));
+		print_unbuilt(p, pack, i, 1);
 		status = EXIT_OK;
 	}
 	if (status != EXIT_OK) {
@@ -345,6 +398,7 @@ show_pack(const struct policy *p, size_t pack)
 	print_head(k, "");
 	for (i = 0; i < k->entries; i++)
 		print_entry(policy_pack_entry(p, pack, i));
+	print_unbuilt(p, pack, 0, k->entries);
 	return EXIT_OK;
 }
 
@@ -355,15 +409,14 @@ cmd_show(int argc, char **argv)
 	int at, status = EXIT_USAGE;
 	long pack;
 
-	at = options(argc, argv, usage_show, &status);
+	at = options("packs show", argc, argv, usage_show, &status);
 	if (at < 0)
 		return status;
-	if (at == argc) {
-		fputs(usage_show, stderr);
-		return EXIT_USAGE;
-	}
+	if (at == argc)
+		return usage_error("packs show", "a pack's NAME expected");
 	if (argc - at > 2)
-		return usage_error("unexpected word", argv[at + 2]);
+		return usage_error("packs show", "unexpected argument \"%s\"",
+				   cmd_shown(argv[at + 2]));
 	p = load_packs();
 	if (p == NULL)
 		return EXIT_USAGE;
@@ -446,19 +499,18 @@ cmd_verify(int argc, char **argv)
 	int at, status = EXIT_USAGE;
 	long pack;
 
-	at = options(argc, argv, usage_verify, &status);
+	at = options("packs verify", argc, argv, usage_verify, &status);
 	if (at < 0)
 		return status;
 	if (at < argc && strcmp(argv[at], "--") != 0)
 		name = argv[at++];
 	if (at < argc && strcmp(argv[at], "--") != 0)
-		return usage_error("\"--\" expected before the command, not",
-				   argv[at]);
-	if (argc - at < 2 || argv[at + 1][0] == '\0') {
-		warnf("packs verify: no command; see doorward packs verify "
-		      "--help");
-		return EXIT_USAGE;
-	}
+		return usage_error("packs verify",
+				   "\"--\" expected before the command, not "
+				   "\"%s\"",
+				   cmd_shown(argv[at]));
+	if (argc - at < 2 || argv[at + 1][0] == '\0')
+		return usage_error("packs verify", "no command");
 	p = load_packs();
 	if (p == NULL)
 		return EXIT_USAGE;
@@ -478,22 +530,19 @@ cmd_packs(int argc, char **argv)
 		int (*run)(int argc, char **argv);
 	} commands[] = {
 	    {"list", cmd_list}, {"show", cmd_show}, {"verify", cmd_verify}};
+	const char *names[sizeof(commands) / sizeof(commands[0]) + 1] = {NULL};
 	int at, status = EXIT_USAGE;
 	size_t i;
 
-	if (argc >= 2 && strcmp(argv[1], "-h") == 0) {
-		fputs(usage_packs, stdout);
-		return EXIT_OK;
-	}
-	at = options(argc, argv, usage_packs, &status);
+	at = options("packs", argc, argv, usage_packs, &status);
 	if (at < 0)
 		return status;
-	if (at == argc) {
-		fputs(usage_packs, stderr);
-		return EXIT_USAGE;
-	}
-	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+	if (at == argc)
+		return usage_error("packs", "list, show or verify expected");
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (strcmp(argv[at], commands[i].name) == 0)
 			return commands[i].run(argc - at, argv + at);
-	return usage_error("unknown command", argv[at]);
+		names[i] = commands[i].name;
+	}
+	return usage_unknown("packs", argv[at], names);
 }

@@ -403,6 +403,12 @@ class Command(PacksTest):
         status, out, err = dw.run("packs", *words)
         self.assertEqual((status, out), (2, ""), err)
         self.assertRegex(err, pattern)
+        return err
+
+    def wrong(self, words, pattern):
+        """Wrong usage, which is more than a name that is not there."""
+        self.assertRegex(self.usage(words, pattern),
+                         r"\Adoorward: packs.*\nTry 'doorward packs.* --help'\.\n\Z")
 
     def test_list(self):
         status, out, err = dw.run("packs", "list", "--state", "/nonexistent")
@@ -416,13 +422,25 @@ class Command(PacksTest):
     def test_show(self):
         status, out, err = dw.run("packs", "show", "gmail")
         self.assertEqual((status, err), (0, ""))
-        self.assertEqual(out.count("\n\n"), 19)
+        tools, unbuilt = out.split("\n\nNot built yet, and without effect on any verdict:\n")
+        self.assertEqual(tools.count("\n\n"), 19)
+        self.assertRegex(unbuilt, r"(?m)^  its output    private: ")
+        self.assertRegex(unbuilt, r"(?m)^  identities    fields of the output")
         self.assertIn("\nsend_email\n  sends to      to (address), cc (address), "
                       "bcc (address)\n", out)
         status, one, err = dw.run("packs", "show", "gmail", "create_filter")
         self.assertEqual((status, err), (0, ""))
+        one, unbuilt = one.split("\n\nNot built")
         self.assertIn(one, out)
+        self.assertIn("\n  carries       arguments", unbuilt)
+        self.assertNotIn("its output", unbuilt)
         self.assertIn("action.forward (address); may be absent", one)
+
+    def test_show_no_parameters(self):
+        status, out, err = dw.run("packs", "show", "memory", "read_graph")
+        self.assertEqual((status, err), (0, ""))
+        self.assertTrue(out.startswith("\nread_graph\n  (no parameters)\n"), out)
+        self.assertNotIn("(no parameters)", dw.run("packs", "show", "gmail", "send_email")[1])
 
     def test_help(self):
         for words in ([], ["list"], ["show"], ["verify"]):
@@ -432,18 +450,18 @@ class Command(PacksTest):
         self.assertEqual(dw.run("packs", "--state", "x", "list"), dw.run("packs", "list"))
 
     def test_wrong_words(self):
-        self.usage([], r"\Ausage: doorward packs")
-        self.usage(["lsit"], r'unknown command "lsit"')
-        self.usage(["list", "x"], r'unexpected word "x"')
-        self.usage(["list", "--all"], r'unknown option "--all"')
-        self.usage(["show"], r"\Ausage: doorward packs show")
+        self.wrong([], "packs: list, show or verify expected")
+        self.wrong(["lsit"], r'unknown command "lsit"; did you mean "list"\?')
+        self.wrong(["list", "x"], r'packs list: unexpected argument "x"')
+        self.wrong(["list", "--all"], r'unknown option "--all"')
+        self.wrong(["show"], "a pack's NAME expected")
         self.usage(["show", "gmial"], r'no pack "gmial"; did you mean "gmail"\?')
         self.usage(["show", "gmail", "send_emial"], r'did you mean "send_email"\?')
-        self.usage(["show", "gmail", "a", "b"], r'unexpected word "b"')
-        self.usage(["verify"], "no command")
-        self.usage(["verify", "gmail"], "no command")
-        self.usage(["verify", "gmail", "--"], "no command")
-        self.usage(["verify", "gmail", "x", "--", "y"], r'not "x"')
+        self.wrong(["show", "gmail", "a", "b"], r'unexpected argument "b"')
+        self.wrong(["verify"], "no command")
+        self.wrong(["verify", "gmail"], "no command")
+        self.wrong(["verify", "gmail", "--"], "no command")
+        self.wrong(["verify", "gmail", "x", "--", "y"], r'not "x"')
         self.usage(["verify", "nope", "--", "true"], r'no pack "nope"')
 
     def test_no_pack_for_the_command(self):
