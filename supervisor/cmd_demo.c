@@ -18,11 +18,13 @@
 #include "proto/alloc.h"
 #include "proto/log.h"
 
+#include "cmd_words.h"
 #include "cmds.h"
 #include "demo.h"
 #include "demo_agent.h"
 #include "demo_desk.h"
 #include "paths.h"
+#include "usage.h"
 
 static void
 on_signal(int sig)
@@ -166,21 +168,20 @@ run_demo(struct demo *d)
 }
 
 static void
-usage(FILE *to)
+usage(void)
 {
-	fprintf(to,
-		"usage: doorward demo [--keep] [--policy FILE] [--state DIR]\n"
-		"\n"
-		"Plays a fooled agent against a helpdesk server and looks at"
-		" what it did.\n"
-		"\n"
-		"  --keep         leave the temporary directory and say where"
-		" it is\n"
-		"  --policy FILE  judge by this policy; what it lets through"
-		" is a failure\n"
-		"  --state DIR    make the temporary directory in DIR, an"
-		" absolute path\n"
-		"  --help         this text\n");
+	printf("usage: doorward demo [--keep] [--policy FILE] [--state DIR]\n"
+	       "\n"
+	       "Plays a fooled agent against a helpdesk server and looks at"
+	       " what it did.\n"
+	       "\n"
+	       "  --keep         leave the temporary directory and say where"
+	       " it is\n"
+	       "  --policy FILE  judge by this policy; what it lets through"
+	       " is a failure\n"
+	       "  --state DIR    make the temporary directory in DIR, an"
+	       " absolute path\n"
+	       "  --help         this text\n");
 }
 
 /* Catches what ends a command at a terminal, so that nothing is left. */
@@ -210,9 +211,9 @@ read_options(int argc, char **argv, struct demo *d, int *keep)
 	int c;
 
 	optind = 0;
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		if (c == 'h') {
-			usage(stdout);
+			usage();
 			return EXIT_OK;
 		}
 		if (c == 'k') {
@@ -222,20 +223,17 @@ read_options(int argc, char **argv, struct demo *d, int *keep)
 		} else if (c == 's') {
 			d->state = optarg;
 		} else {
-			usage(stderr);
-			return EXIT_USAGE;
+			return usage_error("demo", NULL);
 		}
 	}
-	if (optind < argc) {
-		warnf("demo: unexpected argument \"%s\"", argv[optind]);
-		usage(stderr);
-		return EXIT_USAGE;
-	}
-	if (d->state != NULL && d->state[0] != '/') {
-		warnf("demo: --state: an absolute path expected, not \"%s\"",
-		      d->state);
-		return EXIT_USAGE;
-	}
+	if (optind < argc)
+		return usage_error("demo", "unexpected argument \"%s\"",
+				   cmd_shown(argv[optind]));
+	if (d->state != NULL && d->state[0] != '/')
+		return usage_error("demo",
+				   "--state: an absolute path expected, not "
+				   "\"%s\"",
+				   cmd_shown(d->state));
 	return -1;
 }
 

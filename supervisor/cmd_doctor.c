@@ -18,6 +18,7 @@
 #include "proto/alloc.h"
 #include "proto/limits.h"
 
+#include "cmd_words.h"
 #include "cmds.h"
 #include "confine.h"
 #include "jsonw.h"
@@ -25,6 +26,7 @@
 #include "paths.h"
 #include "policy.h"
 #include "spawn.h"
+#include "usage.h"
 
 #define NAMESPACES (LAYER_NET_NS | LAYER_MOUNT_NS | LAYER_IPC_NS)
 
@@ -266,19 +268,19 @@ policy(struct report *r, const char *const *files, size_t n)
 }
 
 static void
-usage(FILE *f)
+usage(void)
 {
-	fprintf(f, "usage: doorward doctor [--state DIR] [--policy FILE]... "
-		   "[--json]\n\n"
-		   "Says which layers of confinement are to be had here, "
-		   "where things are, and what\nis wrong, each finding with "
-		   "its remedy.\n\n"
-		   "  --state DIR    state directory (default: "
-		   "~/.local/state/doorward)\n"
-		   "  --policy FILE  policy file; may be repeated\n"
-		   "  --json         print the findings as a JSON array\n"
-		   "  --help         this text\n\n"
-		   "Exit status: 0 nothing found, 1 findings, 2 usage.\n");
+	printf("usage: doorward doctor [--state DIR] [--policy FILE]... "
+	       "[--json]\n\n"
+	       "Says which layers of confinement are to be had here, "
+	       "where things are, and what\nis wrong, each finding with "
+	       "its remedy.\n\n"
+	       "  --state DIR    state directory (default: "
+	       "~/.local/state/doorward)\n"
+	       "  --policy FILE  policy file; may be repeated\n"
+	       "  --json         print the findings as a JSON array\n"
+	       "  --help         this text\n\n"
+	       "Exit status: 0 nothing found, 1 findings, 2 usage.\n");
 }
 
 static int
@@ -331,25 +333,26 @@ cmd_doctor(int argc, char **argv)
 	size_t n = 0;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		if (c == 's') {
 			state = optarg;
 		} else if (c == 'p' && n < POLICIES_MAX) {
 			files[n++] = optarg;
 		} else if (c == 'j') {
 			r.json = 1;
+		} else if (c == 'h') {
+			usage();
+			return EXIT_OK;
+		} else if (c == 'p') {
+			return usage_error("doctor",
+					   "more than %d times --policy",
+					   POLICIES_MAX);
 		} else {
-			usage(c == 'h' ? stdout : stderr);
-			return c == 'h' ? EXIT_OK : EXIT_USAGE;
+			return usage_error("doctor", NULL);
 		}
 	}
-	if (optind != argc) {
-		fprintf(stderr,
-			"doorward: doctor: unexpected argument "
-			"\"%s\"\n",
-			argv[optind]);
-		usage(stderr);
-		return EXIT_USAGE;
-	}
+	if (optind != argc)
+		return usage_error("doctor", "unexpected argument \"%s\"",
+				   cmd_shown(argv[optind]));
 	return examine(&r, state, files, n);
 }

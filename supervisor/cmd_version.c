@@ -5,17 +5,15 @@
 #include <stdio.h>
 
 #include "proto/frames.h"
-#include "proto/log.h"
 
+#include "cmd_words.h"
 #include "cmds.h"
+#include "usage.h"
 
-static void
-usage(FILE *f)
-{
-	fprintf(f, "usage: doorward version [--state DIR]\n\n"
-		   "Prints the version, and that of the frames between monitor "
-		   "and relays.\n");
-}
+static const char usage_version[] =
+    "usage: doorward version [--state DIR]\n\n"
+    "Prints the version, and that of the frames between monitor "
+    "and relays.\n";
 
 int
 cmd_version(int argc, char **argv)
@@ -27,17 +25,17 @@ cmd_version(int argc, char **argv)
 	    {NULL, 0, NULL, 0}};
 	int c;
 
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		if (c == 's')
 			continue;
-		usage(c == 'h' ? stdout : stderr);
-		return c == 'h' ? EXIT_OK : EXIT_USAGE;
+		if (c != 'h')
+			return usage_error("version", NULL);
+		fputs(usage_version, stdout);
+		return EXIT_OK;
 	}
-	if (optind != argc) {
-		warnf("version: unexpected argument \"%s\"", argv[optind]);
-		usage(stderr);
-		return EXIT_USAGE;
-	}
+	if (optind != argc)
+		return usage_error("version", "unexpected argument \"%s\"",
+				   cmd_shown(argv[optind]));
 	printf("doorward %s (frames %u)\n", DW_VERSION, FRAME_PROTOCOL);
 	return EXIT_OK;
 }

@@ -7,7 +7,9 @@
 
 #include <sodium.h>
 
+#include "cmd_words.h"
 #include "cmds.h"
+#include "usage.h"
 
 static const struct command {
 	const char *name;
@@ -100,6 +102,42 @@ start(const struct command *c, int argc, char **argv)
 	return finish(c->run(argc, argv));
 }
 
+static int
+unknown(const char *name)
+{
+	const char *names[COMMANDS + 1] = {NULL};
+	size_t i, n = 0;
+
+	for (i = 0; i < COMMANDS; i++)
+		if (commands[i].run != NULL)
+			names[n++] = commands[i].name;
+	return usage_unknown("", name, names);
+}
+
+/* "help COMMAND [SUBCOMMAND]" is "COMMAND [SUBCOMMAND] --help". */
+static int
+help(int argc, char **argv)
+{
+	static char word[] = "--help";
+	char *words[4] = {NULL};
+	const struct command *c;
+
+	if (argc < 2)
+		return finish(usage(stdout));
+	if (argc > 3)
+		return usage_error("", "help: unexpected argument \"%s\"",
+				   cmd_shown(argv[3]));
+	c = find(argv[1]);
+	if (c == NULL || c->run == NULL)
+		return c == NULL
+			   ? unknown(argv[1])
+			   : usage_error("", "%s is not built yet", c->name);
+	words[0] = argv[1];
+	words[1] = argc == 3 ? argv[2] : word;
+	words[2] = argc == 3 ? word : NULL;
+	return start(c, argc, words);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -107,8 +145,7 @@ main(int argc, char **argv)
 
 	if (argc < 2)
 		return usage(stderr);
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-	    strcmp(argv[1], "help") == 0)
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
 		return finish(usage(stdout));
 	if (strcmp(argv[1], "--version") == 0)
 		return finish(cmd_version(1, argv + 1));
@@ -116,14 +153,12 @@ main(int argc, char **argv)
 		fprintf(stderr, "doorward: no source of randomness\n");
 		return EXIT_FINDING;
 	}
+	if (strcmp(argv[1], "help") == 0)
+		return help(argc - 1, argv + 1);
 	c = find(argv[1]);
 	if (c != NULL && c->run != NULL)
 		return start(c, argc - 1, argv + 1);
-	if (c != NULL) {
-		fprintf(stderr, "doorward: %s is not built yet\n", argv[1]);
-		return EXIT_USAGE;
-	}
-	fprintf(stderr, "doorward: unknown command \"%s\"\n", argv[1]);
-	fprintf(stderr, "Try 'doorward --help'.\n");
-	return EXIT_USAGE;
+	if (c != NULL)
+		return usage_error("", "%s is not built yet", c->name);
+	return unknown(argv[1]);
 }

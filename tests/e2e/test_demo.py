@@ -267,14 +267,15 @@ class Demo(dw.TestCase):
         for args in (["--nonsense"], ["word"], ["--policy"]):
             status, out, err = demo(*args)
             self.assertEqual((status, out), (2, ""))
-            self.assertIn("usage: doorward demo", err)
+            self.assertTrue(err.endswith("\nTry 'doorward demo --help'.\n"), err)
         self.assertEqual(demo("word")[2].splitlines()[0],
                          'doorward: demo: unexpected argument "word"')
 
     def test_state_has_to_be_absolute(self):
         status, out, err = demo("--state", "rel/ative", tmp=self.dir.name)
         self.assertEqual((status, out, err), (2, "", "doorward: demo: --state: an absolute "
-                                              'path expected, not "rel/ative"\n'))
+                                              'path expected, not "rel/ative"\n'
+                                              "Try 'doorward demo --help'.\n"))
         self.assertEqual(os.listdir(self.dir.name), [])
 
 

@@ -952,7 +952,8 @@ class Readme(dw.TestCase):
         self.assertEqual(dw.run("version", "--state", "/nowhere"), (0, out, ""))
         status, out, err = dw.run("version", "x")
         self.assertEqual((status, out), (2, ""))
-        self.assertTrue(err.startswith('doorward: version: unexpected argument "x"\nusage: '), err)
+        self.assertEqual(err, 'doorward: version: unexpected argument "x"\n'
+                              "Try 'doorward version --help'.\n")
 
     def test_ways_to_ask_for_help(self):
         want = dw.run("--help")
